@@ -711,15 +711,6 @@ def parse_syntax(suffix: str, data: bytes) -> SyntaxNode:
     return Parser(load_grammar(LANGUAGES[suffix])).parse(data).root_node
 
 
-def walk_syntax(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """Yield a node and its descendants in source order."""
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        yield current
-        pending += reversed(current.children)
-
-
 def node_text(node: "Node | None") -> str:
     """Return the source text of a node; empty for None."""
     return (node.text or b"").decode("utf-8", "replace") if node is not None else ""

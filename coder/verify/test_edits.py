@@ -1,7 +1,6 @@
 """Edits of existing tests by a change: their sources on both sides, and what differs."""
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -9,17 +8,9 @@ from itertools import zip_longest
 from coder.core.paths import test_file_of, test_function_of
 from coder.core.text import shorten_line
 from coder.core.verdict import ReplacedAssertion
-from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
+from coder.index.parsers import definitions
 from coder.python.source import Function, parse_or_empty
-from coder.verify.languages import (
-    SYNTAX_TABLES,
-    SyntaxTable,
-    called_name,
-    extension_of,
-    function_name,
-    string_value,
-)
-from coder.verify.test_files import has_title
+from coder.verify.test_files import TITLED, names_of
 
 MOST_SHOWN = 5
 LONGEST = 100
@@ -56,7 +47,7 @@ def _lines_of_test(text: str, test: str) -> list[str]:
     if path.endswith(".py"):
         function = _find_function(text, test)
         return (ast.get_source_segment(text, function) or "").splitlines() if function else []
-    return source_of_test(path, text, test).splitlines() if extension_of(path) in SYNTAX_TABLES else []
+    return source_of_test(path, text, test).splitlines()
 
 
 def _find_function(text: str, test: str) -> Function | None:
@@ -81,52 +72,27 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield from ((before, after) for before, after in pairs if before)
 
 
-_TITLED = re.compile(
-    r"(?:RSpec\.)?[fx]?(?:it|test|specify|example|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run",
-    re.DOTALL,
-)
-"""Calls of test frameworks that take the title of a test or of a group of tests."""
-_TEST_MARK = re.compile(
-    r"^[@#\[](?:.*\W)?(?:\w+::)?(?:test|Test|ParameterizedTest|RepeatedTest|rstest|test_case)\b"
-    r"|^/\*.*@test\b",
-    re.DOTALL,
-)
-
-
 def source_of_test(path: str, text: str, test_id: str) -> str:
-    """Return the source of a test in its file; empty if it is not found."""
-    table, root = SYNTAX_TABLES[extension_of(path)], parse_syntax(extension_of(path), text.encode())
-    sources = [
-        node_text(node)
-        for node in walk_syntax(root)
-        if (name := _test_name(table, node)) and has_title(test_id, name)
+    """Return the lines of a test in its file: its function, or the block under its title; empty if none."""
+    names, own, lines = names_of(test_id), test_id.rpartition("::")[2], text.split("\n")
+    blocks = [
+        (definition.start - 1, definition.end)
+        for definition in definitions(path, text)
+        if definition.kind != "variable" and definition.bare_name in names
     ]
-    return "\n".join(sources)
+    for match in TITLED.finditer(text):
+        if match[2] in names or own.endswith(f" {match[2]}"):
+            start = text.count("\n", 0, match.start())
+            blocks.append((start, _end_of_block(lines, start)))
+    return "\n".join(line for start, end in blocks for line in lines[start:end])
 
 
-def _test_name(table: SyntaxTable, node: SyntaxNode) -> str:
-    if node.type in table.functions:
-        name = function_name(node)
-        is_test = table.test_name.fullmatch(name) is not None or any(
-            _TEST_MARK.search(mark) for mark in _marks(table, node)
-        )
-        return name if is_test else ""
-    if _TITLED.fullmatch(called_name(table, node)):
-        arguments = node.child_by_field_name("arguments")
-        first = arguments.named_children[:1] if arguments is not None else ()
-        title = (
-            first[0].named_children[0] if first and first[0].type == "argument" else next(iter(first), None)
-        )
-        return string_value(title) if title is not None and title.type in table.strings else ""
-    return ""
-
-
-def _marks(table: SyntaxTable, node: SyntaxNode) -> list[str]:
-    """Return the annotations or attributes of a function."""
-    inner = [mark for child in node.children if child.type == "modifiers" for mark in child.children]
-    inner += [child for child in node.children if child.type in table.marks]
-    siblings = list(node.parent.named_children) if node.parent is not None and table.marks else []
-    before = [sibling for sibling in siblings if sibling.end_byte <= node.start_byte]
-    while before and before[-1].type in (*table.marks, "line_comment", "block_comment"):
-        inner.append(before.pop())
-    return [node_text(mark) for mark in inner if mark.type in table.marks]
+def _end_of_block(lines: Sequence[str], start: int) -> int:
+    """Return where a block ends: after the line that closes it, indented no deeper, or its only line."""
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    is_open = lines[start].rstrip().endswith(("{", "(", "[", ",", "=>", "do", "|"))
+    for number, line in enumerate(lines[start + 1 :] if is_open else (), start + 1):
+        code = line.lstrip()
+        if code.startswith(("}", ")", "]", "end")) and len(line) - len(code) <= indent:
+            return number + 1
+    return len(lines) if is_open else start + 1

@@ -306,15 +306,13 @@ _TITLED_TEST = re.compile(
     r"^\s*(?:(?:it|test|specify)[\w.]*\(|func Test\w|#\[[\w:]*test\b|@Test\b)", re.MULTILINE
 )
 """Matches where a test begins in JavaScript, Go, Rust, Java and their like."""
-_TITLED = re.compile(
+TITLED = re.compile(
     r"""(?:\b(?:it|test|specify|scenario|example|describe|context|suite|subtest|Run)[\w.]*|@test)"""
     r"""\s*\(?\s*(["'`])((?:(?!\1)[^\\\n]|\\.){1,200})\1"""
 )
 """The title of a test, as test frameworks take it; `_QUOTED` may be any other text."""
 _NUMBERED = re.compile(r" #\d+$")
 """What distinguishes two tests of one name in a report."""
-_CASE = re.compile(r"%\w|\\\$\w+")
-"""Placeholders for the values of a case in an escaped title."""
 _RUST_EXAMPLE = re.compile(r"(?P<path>\S+\.rs) - .*\(line \d+\)")
 """The id of an example in documentation."""
 
@@ -418,8 +416,7 @@ def defined_names(path: str, text: str) -> frozenset[str]:
     if is_test_path(path):
         return frozenset(functions | {match[2] for match in _QUOTED.finditer(text)})
     return frozenset(
-        {name for name in functions if "test" in name.lower()}
-        | {match[2] for match in _TITLED.finditer(text)}
+        {name for name in functions if "test" in name.lower()} | {match[2] for match in TITLED.finditer(text)}
     )
 
 
@@ -443,15 +440,6 @@ def names_of(test_id: str) -> tuple[str, ...]:
         *parts[-2::-1],
     ]
     return tuple(dict.fromkeys(name for name in names if len(name) > 1))
-
-
-def has_title(test_id: str, title: str) -> bool:
-    """Tell whether a test has a title, which may be a template of cases, after those of its groups."""
-    pattern = _CASE.sub(".+", re.escape(title))
-    own = test_id.rpartition("::")[2]
-    return any(re.fullmatch(pattern, name) for name in names_of(test_id)) or (
-        re.fullmatch(rf".* {pattern}", own) is not None
-    )
 
 
 FILE = "CMakeLists.txt"

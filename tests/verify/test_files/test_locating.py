@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.test_files import TestLocator, has_title, is_example
+from coder.verify.test_files import TestLocator, is_example
 from tests.builders import write
 
 FILES = {
@@ -50,18 +50,3 @@ def test_recognizes_examples_in_documentation() -> None:
     examples = ["src/lib.rs - slug (line 3)", "calc.py::calc.add", "README.md::README.md"]
     tests = ["test_calc.py::test_add[1.5]", "tests::all_words", "slug.test.js::joins a.b"]
     assert [*map(is_example, (*examples, *tests))] == [True] * 3 + [False] * 3
-
-
-@pytest.mark.parametrize(
-    ("test", "title", "expected"),
-    [
-        ("a_spec.rb::Basket#names sorts", "sorts", True),
-        ("a_spec.rb::Basket#names resorts", "sorts", False),
-        ("a.test.js::query > reads [1]", "reads %j", True),
-        ("a_test.go::TestMedian/even", "TestMedian", True),
-        ('tests/ATest.php::testFormat with data set "few"', "testFormat", True),
-        ("a.test.js::query > reads", "writes", False),
-    ],
-)
-def test_title_is_the_last_of_the_id(test: str, title: str, expected: bool) -> None:
-    assert has_title(test, title) is expected

@@ -1,6 +1,8 @@
 """Replaced assertions of existing tests, old against new."""
 
-from coder.verify.test_edits import find_replaced_assertions
+import pytest
+
+from coder.verify.test_edits import find_replaced_assertions, source_of_test
 
 OLD = """
 def test_price():
@@ -46,3 +48,21 @@ def test_reads_lines_in_other_languages() -> None:
     assert replaced_assertions(
         old.replace("toBe(1)", "toBe(2)"), "a.test.js::a", path="a.test.js", old=old
     ) == ["a.test.js::a: `expect(x).toBe(1)` is `expect(x).toBe(2)` now"]
+
+
+@pytest.mark.parametrize(
+    ("test", "text", "source"),
+    [
+        (
+            "a.test.js::a > one",
+            "test('one', () => f())\ntest('two', () => g())\n",
+            ["test('one', () => f())"],
+        ),
+        ("a_spec.rb::A#n sorts", 'it "sorts" do\n  f\nend\nit "is" do\nend', ['it "sorts" do', "  f", "end"]),
+        ("a.rs::tests::one", "#[test]\nfn one() {}\nfn two() {}", ["fn one() {}"]),
+        ("a_test.go::TestA", "func TestB() {}\nfunc TestA() {}\n", ["func TestA() {}"]),
+        ("a.test.js::a > none", "test('one', () => f())\n", []),
+    ],
+)
+def test_takes_function_or_titled_block_for_a_test(test: str, text: str, source: list[str]) -> None:
+    assert source_of_test(test.partition("::")[0], text, test).splitlines() == source
