@@ -20,7 +20,9 @@ from coder.verify.base import BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words
 from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
+    SUFFIXES,
     Purpose,
+    find_edited_definitions,
     names_definitions,
     read_test_source,
     shares_literals,
@@ -28,7 +30,6 @@ from coder.verify.issue import (
     shares_words,
     without_alternatives,
 )
-from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.report import merge_reports
 from coder.verify.select import (
     SuiteSelection,

@@ -13,11 +13,14 @@ from coder.core.values import Value
 from coder.core.verdict import IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
+from coder.index.languages import LANGUAGES
+from coder.index.parsers import definitions
 from coder.python.source import Function, parse_or_empty
-from coder.verify.languages import SUFFIXES, definition_names
 from coder.verify.select import project_files
 from coder.verify.test_edits import source_of_test
 
+SUFFIXES = tuple(f".{extension}" for extension in LANGUAGES)
+"""Those of the indexed languages other than Python."""
 DISTINCTIVE_SHARE = 0.05
 """An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
 most this share of the test names do.
@@ -120,12 +123,34 @@ def names_definitions(issue: str, tree: Path) -> bool:
         if path.endswith(".py"):
             found = not names.isdisjoint(_DEFINED.findall(read_regular_text(tree / path)))
         else:
-            found = path.endswith(SUFFIXES) and not words.isdisjoint(
-                definition_names(path, read_regular_text(tree / path))
+            found = path.endswith(SUFFIXES) and any(
+                definition.bare_name in words and definition.kind != "variable"
+                for definition in definitions(path, read_regular_text(tree / path))
             )
         if found:
             return True
     return False
+
+
+def find_edited_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the definitions that a change adds or edits; texts are by path."""
+    names: set[str] = set()
+    for path, text in new.items():
+        before = _sources(path, old.get(path, ""))
+        names |= {
+            name.rpartition(".")[2]
+            for name, source in _sources(path, text).items()
+            if before.get(name) != source
+        }
+    return frozenset(names)
+
+
+def _sources(path: str, text: str) -> dict[str, str]:
+    lines = text.split("\n")
+    return {
+        definition.name: "\n".join(lines[definition.start - 1 : definition.end])
+        for definition in definitions(path, text)
+    }
 
 
 def without_alternatives(issue: str) -> str:

@@ -15,7 +15,7 @@ from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
 from coder.verify.checks.process_words import PYTHON, find_process_words
-from coder.verify.languages import SUFFIXES
+from coder.verify.issue import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
 from coder.verify.report import shorten_test_id
 from coder.verify.select import project_files
