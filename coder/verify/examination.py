@@ -14,7 +14,6 @@ from coder.core.verdict import (
     Finding,
     LintReport,
     MutationReport,
-    TestReport,
 )
 from coder.verify.example import IssueCode
 from coder.verify.mutate import mutate_change
@@ -70,14 +69,6 @@ class ExaminedChange:
     facts: Facts
     """Facts of a change that broke nothing, with a report on it."""
 
-    @property
-    def before(self) -> TestReport:
-        return self.facts.before
-
-    @property
-    def after(self) -> TestReport:
-        return self.facts.after or TestReport(command=self.before.command)
-
 
 def examine_change(
     change: ExaminedChange, tools: ExaminationTools, *, cut: Event, issue: str, progress: Progress | None
@@ -128,10 +119,9 @@ def _compare_behavior(
     sources = [path for path in change.sources if path.endswith(".py")]
     if tools.behavior is None or not sources:
         return None, []
-    failed = {result.id for result in change.before.results if not result.green}
-    passing = [
-        result.id for result in change.after.results if result.outcome == "passed" and result.id not in failed
-    ]
+    failed = {result.id for result in change.facts.before.results if not result.green}
+    ran = change.facts.after.results if change.facts.after else ()
+    passing = [result.id for result in ran if result.outcome == "passed" and result.id not in failed]
     with change.checkout("tests") as base:
         return tools.behavior(base, change.new, sources, targets=change.facts.targets, tests=passing)
 
