@@ -188,7 +188,7 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "search-cut": "search longer (--max-seconds 180), or add a test that decides",
-    "no-target": "fine for a refactoring; for a fix, add such a test, or name it: coder verify{of} --test ID",
+    "no-target": "a refactoring needs none; for a fix, add one, or name it: coder verify{of} --test ID",
     "wording": "if code was to change, it has not",
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
     "untied-target": "use a value of the issue in it, or confirm it: coder verify{of} --test ID",

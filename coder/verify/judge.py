@@ -955,7 +955,7 @@ class Judge:
         versions = "version fails" if len(is_removed) == 1 else "versions fail"
         if self._facts.targets or self._change.purpose.accepts_test_edits:
             add = self._facts.note if self._change.purpose.accepts_test_edits else self._facts.leave_open
-            add("contradicted-test", f"the change {edits} {names}, and the old {versions} on it")
+            add("contradicted-test", f"the change {edits} {names}, whose old {versions} now")
         else:
             text = f"the change and {count} were edited to agree: {names} (the old {versions} now)"
             self._facts.cap("contradicted-test", text)

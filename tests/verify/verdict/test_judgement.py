@@ -801,7 +801,7 @@ def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
 
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
     verdict = judge(tmp_path, change, ending=weakened_suite)
-    contradicted = f"the change edits {OTHER}, and the old version fails on it"
+    contradicted = f"the change edits {OTHER}, whose old version fails now"
     assert contradicted in [finding.text for finding in verdict.open_findings]
 
 
@@ -951,7 +951,7 @@ PARSE, PARSES = (text.replace("read(", "parse(") for text in (READ, READS))
     ("sources", "tests", "kind", "text"),
     [
         (READ, SIGNED, "PROVEN", "test_half went with half, which it tests"),
-        (HALF.replace("//", "*") + READ, SIGNED, "FIXED", "and the old version fails on it"),
+        (HALF.replace("//", "*") + READ, SIGNED, "FIXED", "whose old version fails now"),
         (
             HALF + READ,
             "",
@@ -973,7 +973,7 @@ def test_tests_removed_with_their_subject(
     ("tests", "kind", "text"),
     [
         (PARSES, "PROVEN", "test_read went with read, which it tests"),
-        (PARSES.replace("test_parse", "test_read"), "FIXED", "and the old version fails on it"),
+        (PARSES.replace("test_parse", "test_read"), "FIXED", "whose old version fails now"),
     ],
 )
 def test_tests_of_renamed_code_follow_it(tmp_path: Path, tests: str, kind: str, text: str) -> None:
