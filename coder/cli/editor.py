@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Any, cast
 
 from acp import Agent, run_agent
 
-from coder.cli.ending import end_now
+from coder.cli.ending import end_without_client
 from coder.cli.terminal import take_over_stream
 from coder.cli.tui import InterfaceServices
 from coder.core.errors import UserError
@@ -25,8 +24,6 @@ from coder.wiring.conversations import make_session_id
 if TYPE_CHECKING:
     from asyncio.streams import FlowControlMixin
 
-CLOSE_SECONDS = 8.0
-"""Time for the work in progress to end in order when the editor has gone."""
 LONGEST_MESSAGE = 50 * 2**20
 """Bytes of a message of the editor, which may hold images."""
 MOST_CONVERSATIONS = 50
@@ -68,9 +65,7 @@ class _EditorInput(asyncio.StreamReader):
 
     def feed_eof(self) -> None:
         super().feed_eof()
-        timer = Timer(CLOSE_SECONDS, end_now, (0,))
-        timer.daemon = True
-        timer.start()
+        end_without_client()
 
 
 class EditorServices(InterfaceServices):

@@ -86,6 +86,13 @@ def _end_later(seconds: float) -> None:
     end_now()
 
 
+def end_without_client() -> None:
+    """End this process after 8 seconds, in which the work in progress ends in order."""
+    timer = threading.Timer(8.0, end_now, (0,))
+    timer.daemon = True
+    timer.start()
+
+
 def end_now(exit_code: int = INTERRUPTED) -> NoReturn:
     """Remove the worktrees of this process's sessions as far as that is quick, and end it."""
     cleanup = threading.Thread(target=_clean_up, daemon=True)

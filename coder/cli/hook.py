@@ -325,7 +325,7 @@ def watch(
             label = f"{verdict.result.label}  " if verdict.result else ""
             judged = verdict.result.verdict if verdict.result else None
             _print_event(f"{label}{judged.headline if judged else verdict.text}")
-            for result in (*judged.broken, *judged.still_red) if judged else ():
+            for result in judged.failures if judged else ():
                 print(sanitize_text(f"          {result.id}"), flush=True)
     except KeyboardInterrupt:
         print("Watched no longer; nothing was changed.", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event
 from typing import Annotated
 
 import typer
@@ -33,7 +33,7 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
         raise UserError(
             "The MCP server needs the package mcp: install it beside coder, pip install 'mcp>=2.3,<3'."
         )
-    from coder.cli.ending import end_now
+    from coder.cli.ending import end_without_client
     from coder.cli.terminal import take_over_stream
 
     requests, answers = take_over_stream(0), take_over_stream(1)
@@ -45,16 +45,10 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
 
     def close() -> None:
         closed.set()
-        timer = Timer(CLOSE_SECONDS, end_now, (0,))
-        timer.daemon = True
-        timer.start()
+        end_without_client()
 
     server = build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox, closed=closed)
     serve_streams(server, requests, answers, on_close=close)
-
-
-CLOSE_SECONDS = 8.0
-"""Time for the work in progress to end in order when the client has gone."""
 
 
 ServerName = Annotated[

@@ -298,11 +298,10 @@ def session_status(records: Iterable[Record]) -> Status:
 
 
 def outcome_label(finished: SessionFinished) -> str:
-    """Return how a session ended, in a word or two; its verdict's label where it ended with that verdict."""
+    """Return how a session ended, in a word or two."""
     if finished.kind is None:
         return "stopped" if finished.exit_code else "done"
-    verdict = finished.verdict
-    return verdict.label if verdict and verdict.kind is finished.kind else finished.kind.value
+    return finished.kind.value
 
 
 def _status_update(status: Status, event: Event) -> dict[str, object]:

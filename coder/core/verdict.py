@@ -567,6 +567,11 @@ class Verdict(Value):
         return tuple(finding for finding in self.findings if finding.effect in ("cap", "open"))
 
     @property
+    def failures(self) -> tuple[TestResult, ...]:
+        """Failed tests: those that the change broke, then those that are still red."""
+        return (*self.broken, *self.still_red)
+
+    @property
     def open_findings(self) -> tuple[Finding, ...]:
         """Findings that are left to look at."""
         return tuple(finding for finding in self.findings if finding.effect == "open")

@@ -217,7 +217,7 @@ def refusal_text(result: "Result", *, earlier: Sequence[str], changed: Sequence[
 
     verdict, failing = result.verdict, failing_tests(result)
     assert verdict is not None
-    failures = {test.id: test.failure for test in (*verdict.broken, *verdict.still_red)}
+    failures = {test.id: test.failure for test in verdict.failures}
     first = failures.get(failing[0])
     error = f": {first.type}: {first.message.partition(chr(10))[0]}" if first else ""
     since = "passed when this session began and fail now" if verdict.broken else "came with it and fail"

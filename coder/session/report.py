@@ -102,7 +102,7 @@ def _component_state(component: Component, present: Collection[str], newest: Seq
         return "not written"
     if not newest or newest[0].kind is VerdictKind.NOT_TESTED:
         return "not tested"
-    reds = [result for result in _failing_results(newest[0]) if test_file_of(result.id) in component.tests]
+    reds = [result for result in newest[0].failures if test_file_of(result.id) in component.tests]
     return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
 
 
@@ -126,14 +126,10 @@ def _attempts_section(records: Sequence[Record]) -> str:
                     f"({', '.join(paths.get(candidate, ()))}): "
                     f"{verdict.reason}"
                 )
-                lines += [f"   - {_describe_failure(result)}" for result in _failing_results(verdict)[:3]]
+                lines += [f"   - {_describe_failure(result)}" for result in verdict.failures[:3]]
             case CandidateDropped(candidate=candidate, reason=reason):
                 lines.append(f"- {candidate} went no further: {_first_line(reason)}")
     return "\n".join(["## What was tried", *lines]) if lines else ""
-
-
-def _failing_results(verdict: Verdict) -> tuple[TestResult, ...]:
-    return verdict.still_red + verdict.broken
 
 
 def _describe_failure(result: TestResult) -> str:
@@ -154,7 +150,7 @@ def _suspects_section(records: Sequence[Record]) -> str:
         f"{frame.path}:{frame.line}{f' (in {frame.function})' if frame.function else ''}"
         for record in reversed(records)
         if isinstance(record.event, Verified)
-        for result in _failing_results(record.event.verdict)
+        for result in record.event.verdict.failures
         if result.failure
         for frame in reversed(result.failure.frames)
         if not frame.path.startswith("/") and not is_test_path(frame.path)
@@ -318,7 +314,7 @@ NEXT_STEPS: Mapping[Cause, str] = {
 def _next_step_section(records: Sequence[Record]) -> str:
     """Return what the cause of the newest failure asks for; empty where that is to read the code."""
     all_verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
-    failing_results = _failing_results(all_verdicts[-1]) if all_verdicts else ()
+    failing_results = all_verdicts[-1].failures if all_verdicts else ()
     step = NEXT_STEPS.get(failing_results[0].cause or "logic") if failing_results else None
     return f"## Next step\n{step.format(test=failing_results[0].id)}" if step else ""
 

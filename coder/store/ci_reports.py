@@ -28,7 +28,7 @@ def junit_xml(verdict: Verdict) -> str:
 
     The verdict's case fails where tests broke or stay red, and is skipped where there is no verdict.
     """
-    reds = {test.id: test for test in (*verdict.broken, *verdict.still_red)}
+    reds = {test.id: test for test in verdict.failures}
     cases = [_verdict_case(verdict)]
     for name in (*verdict.targets, *reds):
         file, _, test = name.partition("::")

@@ -10,7 +10,7 @@ from coder.core.paths import is_test_path
 from coder.core.state import candidate_records
 from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Hunk, Patch
-from coder.core.verdict import Cause, TestResult, Verdict, group_by_signature
+from coder.core.verdict import Cause, TestResult, group_by_signature
 from coder.patching import apply
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
@@ -53,7 +53,7 @@ def diagnose_failures(
                 current_hunks = split_git_diff(diff)
                 changed_sides = {is_test_path(hunk.path) for hunk in set(current_hunks) ^ set(previous_hunks)}
                 previous_hunks, new_diagnoses = current_hunks, []
-                for signature, results in group_by_signature(failing_results(verdict)).items():
+                for signature, results in group_by_signature(verdict.failures).items():
                     attempts[signature] += 1
                     sides.update((signature, side) for side in changed_sides)
                     cause, previous_cause = _cause(
@@ -77,10 +77,6 @@ def diagnose_failures(
                         )
                     )
     return tuple(sorted(new_diagnoses, key=lambda diagnosis: diagnosis.attempts))
-
-
-def failing_results(verdict: Verdict) -> tuple[TestResult, ...]:
-    return verdict.broken + verdict.still_red
 
 
 def _cause(
@@ -162,9 +158,7 @@ def is_stuck(context: SessionContext, candidate: Candidate) -> bool:
     for record in candidate_records(context.log.records, candidate.id):
         match record.event:
             case Verified(verdict=verdict) if not verdict.is_deliverable:
-                failures.append(
-                    frozenset((result.id, _headline(result)) for result in failing_results(verdict))
-                )
+                failures.append(frozenset((result.id, _headline(result)) for result in verdict.failures))
     if len(failures) < 2 or failures[-1] != failures[-2]:
         return False
     return all(diagnosis.was is None for diagnosis in newest_diagnoses(context, candidate))

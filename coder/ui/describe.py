@@ -150,16 +150,15 @@ def _describe_summary(summary: str) -> Iterator[Line]:
 
 
 def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
-    reds = [*verdict.still_red, *verdict.broken]
     more = "  Examining ..." if verdict.is_examinable else ""
     text = f"  {verdict.headline}{more}"
     yield Line(lead=verdict.label, text=text, style="verdict", indent=1, kind=verdict.kind)
-    for result in reds[:MOST_RED_TESTS]:
+    for result in verdict.failures[:MOST_RED_TESTS]:
         yield Line(text=result.id, style="red", indent=2)
         for text in result.output_tail:
             yield Line(text=text, style="detail", indent=3)
-    if len(reds) > MOST_RED_TESTS:
-        yield Line(text=f"and {len(reds) - MOST_RED_TESTS} more", style="red", indent=2)
+    if len(verdict.failures) > MOST_RED_TESTS:
+        yield Line(text=f"and {len(verdict.failures) - MOST_RED_TESTS} more", style="red", indent=2)
     if more:
         return  # the verdict at the end of the examination says the rest
     for replaced in verdict.replaced_assertions:

@@ -435,7 +435,7 @@ def observation(finding: ReviewFinding, verdict: Verdict) -> str:
     """Return what the verifier has seen at a finding's place, as a phrase."""
     failing = [
         result.id
-        for result in (*verdict.broken, *verdict.still_red)
+        for result in verdict.failures
         if result.failure
         and any(_is_near(finding, frame.path, frame.line) for frame in result.failure.frames)
     ]
