@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         TrustQuestion,
         UserRequest,
     )
-    from coder.verify.run_store import SuiteFacts
     from coder.wiring.session import SessionHandle
 
 SHOWN_SESSIONS = 2
@@ -202,16 +201,12 @@ class InterfaceServices:
         from coder.cli.log import recent_requests
         from coder.repo.checkout import describe_branch
         from coder.ui.tui.services import Overview
-        from coder.verify.run_store import SuiteHistory
         from coder.wiring.preparation import inspect_project
-        from coder.wiring.project_runtime import suite_history_path
 
-        command = inspect_project(self.root, backend=self._backend).command.text
         limited = "reduced" if self._backend and self._backend.limitations else "full"
         return Overview(
             branch=describe_branch(self.root),
-            test_command=command,
-            red_tests=find_red_tests(self.root, SuiteHistory(suite_history_path(self.root), command).read()),
+            test_command=inspect_project(self.root, backend=self._backend).command.text,
             sessions=tuple(recent_requests(self.root, SHOWN_SESSIONS)),
             sandbox=limited if self._backend else "none",
         )
@@ -541,17 +536,6 @@ def _trust_question(
         can_decline=backend is not None,
         trust=trust,
     )
-
-
-def find_red_tests(root: Path, known: "SuiteFacts") -> tuple[str, ...]:
-    """Return the tests that failed when the suite last ran, if the checkout is what it ran on."""
-    from coder.repo.existing_change import read_work_tree
-
-    if not known.red or not known.red_at:
-        return ()
-    state = read_work_tree(root)
-    ran_on = state.git.call("rev-parse", "--verify", "--quiet", f"{known.red_at}^{{tree}}", accept=None)
-    return known.red if ran_on.stdout.decode().strip() == state.tree else ()
 
 
 def _read_message(line: str) -> str:

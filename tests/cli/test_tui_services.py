@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from coder.cli.tui import MOST_MESSAGES, InterfaceServices, find_red_tests
+from coder.cli.tui import MOST_MESSAGES, InterfaceServices
 from coder.core.errors import UserError
 from coder.directories import prompt_history_file
 from coder.repo.checkout import describe_branch
 from coder.sandbox.choice import choose_backend
-from coder.verify.run_store import SuiteFacts
 from tests.builders import git, repo, write
 from tests.walls import walls
 
@@ -60,17 +59,6 @@ def test_history_keeps_the_newest_messages(root: Path) -> None:
     services(root).add_message("new")
     assert file.read_text().count("\n") == MOST_MESSAGES
     assert services(root).read_messages()[-2:] == ["old", "new"]
-
-
-def test_red_tests_are_offered_for_the_very_content_that_they_ran_on(tmp_path: Path) -> None:
-    root = repo(tmp_path / "box", {"box.py": "SIZE = 1\n"})
-    facts = SuiteFacts(red=("test_box.py::test_size",), red_at=git(root, "rev-parse", "HEAD"))
-    assert find_red_tests(root, facts) == facts.red
-    assert find_red_tests(root, facts.model_copy(update={"red_at": ""})) == ()
-    write(root, {"box.py": "SIZE = 2\n"})
-    assert find_red_tests(root, facts) == ()
-    git(root, "commit", "-qam", "resize")
-    assert find_red_tests(root, facts) == ()
 
 
 def test_file_under_a_filter_is_no_uncommitted_work(tmp_path: Path) -> None:

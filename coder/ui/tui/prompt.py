@@ -50,8 +50,6 @@ class Prompt(TextArea):
         self._mode = MODES[0]
         self._is_mode_chosen = False
         self._is_idle = True
-        self._offer = ""
-        """Text that is sent by the key that sends while the prompt is empty."""
         self._history: list[str] = []
         self._place = 0
         """Place in the history that is shown; its length for none."""
@@ -61,14 +59,8 @@ class Prompt(TextArea):
         self._is_idle, self._is_mode_chosen = True, False
         self._show_mode(mode)
 
-    def offer(self, text: str, purpose: str) -> None:
-        """Let the key that sends send a text while nothing is typed, until a mode or a request is chosen."""
-        if self._is_idle and not self._is_mode_chosen:
-            self._offer = text
-            self.placeholder = f"{self._key_bindings.label('send')}: {purpose}"
-
     def _show_mode(self, mode: str) -> None:
-        self._mode, self._offer = mode, ""
+        self._mode = mode
         self.placeholder = PLACEHOLDERS[mode]
         self._show_title()
         self.border_subtitle = self._hint("send", "mode", "help")
@@ -78,7 +70,7 @@ class Prompt(TextArea):
 
     def set_busy(self, *, has_listener: bool) -> None:
         """Expect a remark; `has_listener` tells whether a model receives it."""
-        self._is_idle, self._offer = False, ""
+        self._is_idle = False
         self._show_title()
         self.placeholder = BUSY if has_listener else NO_MODEL_PLACEHOLDER
         self._busy_keys = self._hint("stop", *(["send"] if has_listener else []), "help")
@@ -112,7 +104,7 @@ class Prompt(TextArea):
         """Do what a key is bound to; return whether there was anything to do."""
         match self._key_bindings.find_name(key):
             case "send":
-                self.send(self.text or self._offer)
+                self.send(self.text)
             case "new_line":
                 self.insert("\n")
             case "mode" if self._is_idle:

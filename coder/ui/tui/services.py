@@ -17,8 +17,6 @@ class Overview(NamedTuple):
     branch: str
     """The branch, and a mark if there is uncommitted work."""
     test_command: str
-    red_tests: tuple[str, ...]
-    """Tests that failed when the whole suite last ran, if that was on what the checkout holds."""
     sessions: tuple[str, ...]
     """Lines on the newest sessions."""
     sandbox: str

@@ -86,14 +86,7 @@ class SessionScreen(Screen[None]):
         self.show_idle(facts)
         if self._narrator is not None:
             return
-        lines = [f"tests: {overview.test_command}"]
-        if red := overview.red_tests:
-            more = f" and {len(red) - 1} more" if len(red) > 1 else ""
-            lines.append(f"red when they last ran: {red[0]}{more}")
-            for prompt in self.query(Prompt):
-                prompt.offer(f"{red[0]} fails.", f"fix {red[0]}")
-        lines += overview.sessions
-        lines += ["", *EXAMPLES]
+        lines = [f"tests: {overview.test_command}", *overview.sessions, "", *EXAMPLES]
         self.show_lines(lines, "about")
 
     def show_idle(self, facts: Sequence[tuple[str, str]]) -> None:
