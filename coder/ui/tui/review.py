@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import PurePath
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -31,7 +31,6 @@ class ReviewApp(KeyedApp[HunkDecisions]):
 
     TITLE = "coder"
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss"]
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", "Quit", priority=True)]
 
     def __init__(
@@ -135,8 +134,6 @@ class HunkChoice(Vertical, can_focus=True):
         self.accepted = accepted
         self.comment = comment
         """The user's request for this hunk."""
-        self.draft = ""
-        """What the user has typed and not kept."""
         self.lines = hunk_lines(self.hunk.body)
         """The lines of the hunk as the user wants it; none if it has no text."""
         self.is_rendered = is_rendered
@@ -171,8 +168,6 @@ class HunkChoice(Vertical, can_focus=True):
         remarks = [sanitize_text(self._hunk.path)]
         if self.edit.body:
             remarks.append("edited")
-        if self.draft:
-            remarks.append("an edit is not kept yet: e")
         if self._droppable:
             remarks.append("untested: no test fails without it")
         return f"{mark}{' · '.join(remarks)}"
@@ -198,17 +193,11 @@ class HunkChoice(Vertical, can_focus=True):
         self.refresh(recompose=True)
         self.post_message(self.Decided())
 
-    def show_draft(self, text: str) -> None:
-        """Keep what the user has typed for the next time that the editor is opened."""
-        self.draft = text
-        self.refresh(recompose=True)
-
     def show_edit(self, edit: EditedHunk) -> None:
         """Accept the hunk with the user's changes; reject it as it was if they leave no changed line."""
         if accepted := bool(edited_body(self._hunk, edit)):
             self.edit = edit
             self.lines = hunk_lines(self.hunk.body)
-        self.draft = ""
         self.refresh(recompose=True)
         self.decide(accepted=accepted)
 
@@ -346,72 +335,48 @@ class ReviewScreen(Dialog[HunkDecisions]):
         self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
 
     def _edit_text(self, choice: HunkChoice) -> None:
-        def keep_text(edited: HunkText | None) -> None:
-            if edited is None or edited.lines == tuple(
-                line.text for line in choice.lines if line.sign != "-"
-            ):
-                choice.show_draft("")
-            elif edited.is_kept:
-                body = replace_new_lines(choice.hunk.body, edited.lines)
+        def keep_text(lines: tuple[str, ...] | None) -> None:
+            if lines not in (None, tuple(line.text for line in choice.lines if line.sign != "-")):
+                body = replace_new_lines(choice.hunk.body, lines)
                 choice.show_edit(choice.edit.model_copy(update={"body": body}))
-            else:
-                choice.show_draft(edited.text)
 
-        self.app.push_screen(HunkEditor(choice.hunk, choice.draft), keep_text)
+        self.app.push_screen(HunkEditor(choice.hunk), keep_text)
 
     def on_hunk_list_confirmed(self) -> None:
-        """End the review, unless the user has typed something that it would lose."""
-        drafted = next((choice for choice in self.query_one(HunkList).choices if choice.draft), None)
-        if drafted is None:
-            self.dismiss(self._decisions)
-            return
-        drafted.focus()
-        hint = "an edit is not kept yet: {edit} opens it, {restore} drops it"
-        self._show_outcome(find_key_bindings(self).fill(hint))
+        self.dismiss(self._decisions)
 
 
-EDITOR_KEYS = "{save} keep it · esc back, and go on later"
+EDITOR_KEYS = "{save} keep it · esc leave it as it is"
 """Hint, with names of bindings instead of their keys."""
 
 
-class HunkText(NamedTuple):
-    """The text in the editor when the user leaves it."""
-
-    text: str
-    lines: tuple[str, ...]
-    is_kept: bool
-
-
-class HunkEditor(ModalScreen[HunkText]):
+class HunkEditor(ModalScreen[tuple[str, ...]]):
     """Edits the lines that the file has at a hunk after the change."""
 
     CSS_PATH = "editing.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "leave(True)", "keep it", id="save"),
-        Binding("escape", "leave(False)", "go on later", priority=True),
+        Binding("ctrl+s", "keep", "keep it", id="save"),
+        Binding("escape", "dismiss(None)", "leave it as it is", priority=True),
     ]
 
-    def __init__(self, hunk: Hunk, draft: str) -> None:
-        """Take `draft`, which the user typed before."""
+    def __init__(self, hunk: Hunk) -> None:
         super().__init__()
         self._hunk = hunk
         self._lines = [line.text for line in hunk_lines(hunk.body) if line.sign != "-"]
         self._shown_lines = [_show_line(line) for line in self._lines]
-        self._text = draft or "\n".join(self._shown_lines)
 
     def compose(self) -> ComposeResult:
         yield Static(f"New lines of {sanitize_text(self._hunk.path)}", id="heading", markup=False)
         editor = TextArea.code_editor(
-            self._text, theme="css", line_number_start=first_line(self._hunk), compact=True
+            "\n".join(self._shown_lines), theme="css", line_number_start=first_line(self._hunk), compact=True
         )
         editor.indent_type = "tabs" if any(line.startswith("\t") for line in self._lines) else "spaces"
         yield editor
         yield Static(find_key_bindings(self).fill(EDITOR_KEYS), id="keys", markup=False)
 
-    def action_leave(self, is_kept: bool) -> None:
+    def action_keep(self) -> None:
         text = self.query_one(TextArea).text
-        lines = restore_lines(self._lines, self._shown_lines, text.split("\n") if text else [])
-        self.dismiss(HunkText(text=text, lines=lines, is_kept=is_kept))
+        self.dismiss(restore_lines(self._lines, self._shown_lines, text.split("\n") if text else []))
 
 
 def restore_lines(lines: Sequence[str], shown: Sequence[str], edited: Sequence[str]) -> tuple[str, ...]:
