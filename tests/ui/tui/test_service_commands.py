@@ -90,7 +90,7 @@ ANSWERS = {
     "/theme": "* textual-dark",
     "/theme drakula": "There is no theme drakula. Did you mean dracula?",
     "/model acme:large /ask why": "/model takes one word, not 'acme:large /ask why'.",
-    "/cost": "This is the record of a session",
+    "/cost": "costs by day",
     "/undoo": "There is no command /undoo. Do you mean /undo?",
     "/xyzzy": "There is no command /xyzzy. /help lists all.",
     "/!ls": "There is no command /!ls. Without the slash, !ls runs in the sandbox.",
