@@ -71,7 +71,6 @@ class SessionOutcome(Value):
 async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutcome:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     newest = newest_verdict(context.log.records, candidate.id)
-    denial = await context.deny("Stop", candidate, verdict=newest.kind.value if newest else "")
     if context.task.plan_only:
         return _planning_outcome(context)
     if context.task.mode == "ask":
@@ -96,6 +95,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     ):
         outcome = _outcome_without_delivery(context, candidate, newest)
         return await keep_change(context, outcome)
+    denial = await context.deny("Stop", candidate, verdict=newest.kind.value)
     newest = newest.model_copy(
         update={
             "notes": (*newest.notes, *summarize_reviews(reviewer_findings(context.log.records, candidate.id)))

@@ -98,6 +98,15 @@ def test_users_hooks_see_events_and_deny_them(root: Path, tmp_path: Path) -> Non
     assert finished.delivery is None or not finished.delivery.branch
 
 
+def test_stop_hook_runs_only_before_a_delivery(root: Path, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    write(tmp_path / "config/coder", {"hooks.json": hooks_file(Stop=f"echo >> {seen}")})
+    run_session(root, [GIVE_UP])
+    assert not seen.exists()
+    run_session(root, [PATCH])
+    assert seen.read_text() == "\n"
+
+
 def test_hook_lowers_a_verdict_and_the_model_is_told(root: Path, tmp_path: Path) -> None:
     answer = '{"decision": "block", "reason": "no ticket"}'
     write(tmp_path / "config/coder", {"hooks.json": hooks_file(Verified=f"echo {shlex.quote(answer)}")})
