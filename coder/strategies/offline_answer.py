@@ -9,7 +9,7 @@ from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import WrittenAnswer
 from coder.core.values import Candidate
 from coder.files.ripgrep import escape_path, grep
-from coder.files.tokenize import STOP_WORDS, WORD
+from coder.files.tokenize import WORD
 from coder.index import Definition, enclosing_definitions
 from coder.index.index import find_uses
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
@@ -106,7 +106,7 @@ def _candidate_names(question: str) -> Iterator[tuple[str, bool]]:
     yield from ((name, True) for name in CALLED.findall(prose))
     yield from ((name, False) for name in DOTTED.findall(prose))
     yield from ((word, False) for word in WORD.findall(prose) if is_code_like(word))
-    yield from ((word, False) for word in ASKED_ABOUT.findall(prose) if word.lower() not in STOP_WORDS)
+    yield from ((word, False) for word in ASKED_ABOUT.findall(prose))
 
 
 def _subject_sections(

@@ -8,6 +8,8 @@ baseline  command, passed, failed, skipped, denied, failing, seconds, problem  (
 message   text                                  (what the model said)
 tool      name, arguments, ok, seconds, output  (output as the model saw it)
 changed   paths, diff                           (the whole change so far)
+targets   targets, seconds                      (tests that turned green)
+tests     label, passed, failed, skipped, seconds, stored
 verified  attempt, verdict, reason, notes, open, targets, broken, still_red
 research  candidate, note                       (its kind: research_plan, research, evaluation or report)
 question  text, options, answer, by

@@ -72,6 +72,12 @@ def test_function_that_tests_alone_use_is_said_to_be(place: Workspace) -> None:
     assert "Nothing here uses it by name." in write_page(place, "who calls `place_order`?")
 
 
+def test_a_common_word_counts_where_it_is_defined(place: Workspace) -> None:
+    assert titles(write_page(place, "who calls add?"))[1:] == []
+    write(place.root, {"shop/sums.py": "def add(a, b):\n    return a + b\n"})
+    assert titles(write_page(place, "who calls add?"))[1] == "## `add`"
+
+
 def test_misspelled_name_is_said_to_be_unknown(place: Workspace) -> None:
     assert "Nothing here defines `totl`. Near: `total`." in write_page(place, "Who calls `totl`?")
 
