@@ -72,7 +72,7 @@ def test_exit_codes_page_names_every_verdict() -> None:
 def test_events_page_names_every_event_and_its_fields() -> None:
     page = render_events()
     assert "| `started` | session, repository, model, head, base, dirty, version |" in page
-    assert page.count("| `") == 12
+    assert page.count("| `") == 14
     assert "cached\\_tokens, output\\_tokens, cost\\_usd, seconds |" in page
 
 
