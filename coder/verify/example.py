@@ -701,10 +701,20 @@ def _find_lacking_import(text: str, statement: str) -> tuple[list[str], str]:
     bound = [found for found in _imports_of(text) if re.match(rf"(?:import|from) {package}\b", found)]
     if any(found.endswith(f" import {name}") for found in bound):
         return [], ""
-    owners = {found.rpartition(" ")[2] for found in bound}
+    owners = {found.rpartition(" ")[2] for found in bound} | {*_find_aliases(text, package)}
     qualifiers = re.findall(rf"\b([A-Za-z_][\w.]*)\.{name}\(", text)
     owner = next((qualifier for qualifier in qualifiers if qualifier in owners), "")
     return ([], f"{owner}.{name}") if owner else ([statement], "")
+
+
+def _find_aliases(text: str, package: str) -> Iterator[str]:
+    """Yield the names that a module gives to a package and what it holds: `mi` of `import more as mi`."""
+    for part in parse_or_empty(text).body:
+        if isinstance(part, ast.Import | ast.ImportFrom):
+            for alias in part.names:
+                home = (part.module or "") if isinstance(part, ast.ImportFrom) else alias.name
+                if alias.asname and home.partition(".")[0] == package:
+                    yield alias.asname
 
 
 def _imports_of(text: str) -> Iterator[str]:

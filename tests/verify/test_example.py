@@ -188,12 +188,13 @@ def test_words_on_the_right_result_alone_are_a_wish(tmp_path: Path, issue: str, 
         ("import shop\n\nassert shop.total([]) == 'x'\n", "    assert shop.total([1, 2]) == 3\n"),
         ("from shop import cart\n\ncart.total([1])\n", "    assert cart.total([1, 2]) == 3\n"),
         ("from shop import total\n\ntotal([1])\n", "    assert total([1, 2]) == 3\n"),
+        ("import shop as s\n\ns.total([1])\n", "    assert s.total([1, 2]) == 3\n"),
         (
             "import re\n\nre.total([1])\n",
             "    from shop.cart import total\n\n    assert total([1, 2]) == 3\n",
         ),
     ],
-    ids=["package", "module", "exported name", "namesake elsewhere"],
+    ids=["package", "module", "exported name", "alias", "namesake elsewhere"],
 )
 def test_writes_names_as_the_test_file_does(tmp_path: Path, start: str, line: str) -> None:
     found = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, "tests/test_cart.py": start})
