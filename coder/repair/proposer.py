@@ -272,7 +272,7 @@ def _try_in_forks(
 
     It ends `until` a moment if one survives, at the `last` one in any case.
     """
-    last_report, first = time.monotonic(), 0
+    last_report, first, count = time.monotonic(), 0, 0
     results = trials.try_out(
         case.tree,
         case.failing,
@@ -281,10 +281,10 @@ def _try_in_forks(
         patient=patient,
     )
     with closing(results):
-        for candidate, tried in zip(candidates, results, strict=False):
+        for count, (candidate, tried) in enumerate(zip(candidates, results, strict=False), 1):
             state.tried += 1
             if tried.outcome == "passed":
-                first = first or state.tried
+                first = first or count
                 state.survivors.append(candidate)
             elif tried.outcome == "cold":
                 state.cold.append(candidate)
@@ -294,11 +294,11 @@ def _try_in_forks(
                 last_report = time.monotonic()
                 progress(state.progress_line)
             enough = first + MAX_TRIED_AFTER_SURVIVOR if first else len(candidates)
-            if state.tried >= enough or len(state.survivors) == MAX_SURVIVORS:
+            if count >= enough or len(state.survivors) == MAX_SURVIVORS:
                 return
             if first and time.monotonic() > until:
                 break
-    state.is_cut = state.is_cut or state.tried < len(candidates)
+    state.is_cut = state.is_cut or count < len(candidates)
 
 
 def sort_by_plainness(

@@ -150,7 +150,12 @@ def test_proposes_diff_that_applies(tmp_path: Path) -> None:
         (FakeTrials("<=", ">="), "a >= 1", [GREATER]),
         (FakeTrials("!=", ">="), "a >= 1", [GREATER]),
     ],
-    ids=["not confirmed", "slow", "first is not confirmed", "plainest of its kind is not confirmed"],
+    ids=[
+        "not confirmed",
+        "slow",
+        "first is not confirmed",
+        "plainest of its kind is not confirmed",
+    ],
 )
 def test_proposes_what_is_confirmed(
     tmp_path: Path, trials: FakeTrials, right: str, expected: list[str]
@@ -173,6 +178,14 @@ def test_edits_of_the_same_statement_are_tried_where_one_passes() -> None:
     state = SearchState(survivors=edits[:1], tried=1)
     assert list_rivals(edits, state) == edits[2:]
     assert list_rivals(edits, SearchState(tried=1)) == []
+
+
+def test_each_pass_tries_all_of_its_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.repair.proposer.MAX_TRIED_AFTER_SURVIVOR", 3)
+    trials = FakeTrials("<=")
+    propose(tmp_path, trials=trials)
+    first = [edit.changes[0].text for edit in trials.tried].index("<=") + 1
+    assert len(trials.tried) == first + 3 + 3  # the next ones, then those of the same statement
 
 
 def test_of_equal_edits_the_one_with_fewest_changes_is_proposed(tmp_path: Path) -> None:
