@@ -35,6 +35,8 @@ MAX_SURVIVORS, MAX_TRIED_AFTER_SURVIVOR = 12, 300
 MAX_CONFIRMED = 3
 """Edits of equal answers that are tried in a fresh process until one passes."""
 MAX_PROPOSALS = 3
+LONGEST_CALL = 200
+"""Characters of a call that is shown whole, so that a test can hold it."""
 MAX_FRESH = 12
 """Candidates that only a fresh process can judge to run in one, if nothing else passes."""
 PROGRESS_INTERVAL_SECONDS = 0.5
@@ -200,7 +202,8 @@ class TemplateProposer:
             classes, answers = classes[1:], answers[1:]
             if candidate := self._first_confirmed(case, members, deadline):
                 proposals.append(build_proposal(candidate, case.sources[candidate.edit.path], answer))
-        return tuple(proposals), shorten_value(call, limit=200), len(classes)
+        call = call if len(call) <= LONGEST_CALL else shorten_value(call)
+        return tuple(proposals), call, len(classes)
 
     def _first_confirmed(
         self, case: FaultCase, members: Sequence[RepairCandidate], deadline: float

@@ -245,6 +245,8 @@ def variable(site: RewriteSite) -> Iterator[Rewrite]:
     names = [name for name in local_names(site.source, node) if name != node.id]
     if not isinstance(node.ctx, ast.Load):
         names = [name for name in names if not site.is_callee]
+        beside = site.parent.elts if isinstance(site.parent, ast.Tuple | ast.List) else []
+        names = [name for name in names if name not in {*map(site.text_of, beside)}]
     attributes = self_attributes(site.source, node)
     receiving = _receiving_parameter(site)
     unread = unread_parameters(site.function)

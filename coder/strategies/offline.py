@@ -14,6 +14,7 @@ from coder.core.paths import SOURCE_SUFFIXES, test_file_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
 from coder.core.text import join_first
+from coder.core.value_text import ELLIPSIS
 from coder.core.values import Candidate, Patch, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.index.index import SymbolIndex
@@ -339,7 +340,7 @@ async def _log_offers(context: SessionContext, candidate: Candidate, found: Prop
 
 def _write_deciding_test(context: SessionContext, tree: Path, found: Proposals) -> tuple[str, ...]:
     """Return the lines of a test that tells the edits apart, with the answer of the first."""
-    if not found.call:
+    if not found.call or ELLIPSIS in found.call:
         return ()
     example = context.verifier.write_example(tree, found.call, found.proposals[0].answer)
     if isinstance(example, str):

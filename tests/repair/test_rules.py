@@ -281,6 +281,12 @@ def test_takes_a_step_back_instead_of_adding_another(text: str, steps: str) -> N
     assert any(is_code(after, text.replace(steps[:5], "n")) for after in made)
 
 
+def test_binds_no_name_twice() -> None:
+    made = rewrite("def f(pairs):\n    for _, v in pairs:\n        print(_)\n")["variable"]
+    assert any("print(v)" in text for text in made)
+    assert not any("for v, v" in text or "for _, _" in text for text in made)
+
+
 @pytest.mark.parametrize(("family", "text"), LEFT_ALONE)
 def test_leaves_other_code_alone(family: str, text: str) -> None:
     assert family not in rewrite(text)

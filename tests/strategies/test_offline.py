@@ -204,6 +204,12 @@ def test_several_kinds_of_edits_are_passing_and_offered(
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
 
 
+def test_offers_no_test_with_a_call_that_is_shown_in_part(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[PROVEN], report=REDS)
+    (offers,) = notes(run_offline(tmp_path, proposals(2, 3, call="value(…)"), verifier=verifier), Offers)
+    assert offers.rows == ("1. value: use 2 instead of 1: 2", "2. value: use 3 instead of 1: 3")
+
+
 class AnsweringApproval(Approval):
     """Approval whose user gives these answers."""
 
