@@ -56,7 +56,7 @@ def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:
     before_by_id = {result.id: result for result in before.failures}
     unchanged = [
         result
-        for result in after.failures
+        for result in after.project_failures
         if result.id in before_by_id and fails_alike(result, before_by_id[result.id])
     ]
     if not unchanged:

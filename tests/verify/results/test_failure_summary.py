@@ -1,7 +1,7 @@
 """Summary of failures."""
 
-from coder.core.verdict import Verdict, VerdictKind
-from coder.verify.report import LIMIT, summarize_failures
+from coder.core.verdict import TestReport, Verdict, VerdictKind
+from coder.verify.report import LIMIT, describe_old_failures, summarize_failures
 from tests.verify.fakes import failed_result
 
 AT = ("calc.py", 2, "add")
@@ -35,3 +35,11 @@ def test_a_long_report_is_cut_to_its_limit() -> None:
     )
     assert text.endswith("... and 5 more that fail in 5 other ways.")
     assert len(text) <= LIMIT
+
+
+def test_tests_that_cannot_run_in_the_sandbox_are_no_old_failures() -> None:
+    old, denied = failed_result("a.py::test_old"), failed_result("a.py::test_denied")
+    report = TestReport(command="pytest", results=(old, denied.model_copy(update={"denied": "network"})))
+    assert describe_old_failures(report, report) == [
+        "1 test fails with and without the change: a.py::test_old"
+    ]
