@@ -32,6 +32,8 @@ and if none does.
 """
 MAX_SURVIVORS, MAX_TRIED_AFTER_SURVIVOR = 12, 300
 """Number of survivors, and of candidates tried after the first, after which the search ends."""
+FEW_TESTS = 4
+"""Tests that execute a function, with which edits of it pass by chance."""
 MAX_CONFIRMED = 3
 """Edits of equal answers that are tried in a fresh process until one passes."""
 MAX_PROPOSALS = 3
@@ -150,7 +152,7 @@ class TemplateProposer:
         try_edits = partial(_try_in_forks, self._trials, case, state=state, until=until, progress=progress)
         if not case.has_collection_error:
             try_edits(candidates, last=last)
-            if rivals := list_rivals(candidates, state):
+            if rivals := list_rivals(case, candidates, state):
                 try_edits(rivals, last=until)
             if state.late and not state.survivors:
                 late, state.late = state.late[:MAX_FRESH], []
@@ -247,11 +249,20 @@ class TemplateProposer:
 MIN_CONFIRMATION_SECONDS = 5.0
 
 
-def list_rivals(candidates: Sequence[RepairCandidate], state: SearchState) -> list[RepairCandidate]:
-    """Return the untried edits of the statements where one passed: they are likeliest to pass as well."""
+def list_rivals(
+    case: FaultCase, candidates: Sequence[RepairCandidate], state: SearchState
+) -> list[RepairCandidate]:
+    """Return the untried edits of a statement where one passed, if few tests execute its function.
+
+    With few tests, others pass as easily.
+    """
     if len(state.survivors) >= MAX_SURVIVORS:
         return []
-    places = {(survivor.edit.path, survivor.edit.line) for survivor in state.survivors}
+    places = {
+        (survivor.edit.path, survivor.edit.line)
+        for survivor in state.survivors
+        if len({*case.failing, *case.impacted_tests(survivor)}) <= FEW_TESTS
+    }
     rest = candidates[state.tried :]
     return [item for item in rest if (item.edit.path, item.edit.line) in places][:MAX_TRIED_AFTER_SURVIVOR]
 

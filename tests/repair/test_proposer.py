@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +13,7 @@ from coder.core.values import Proposals
 from coder.core.verdict import Failure, Outcome, RunProblem, TestResult
 from coder.patching import apply
 from coder.python.source import PythonSource
+from coder.repair.localization import FaultCase
 from coder.repair.proposer import (
     EquivalenceNormalizer,
     SearchState,
@@ -172,12 +174,24 @@ def test_says_what_tests_leave_open(tmp_path: Path) -> None:
     )
 
 
-def test_edits_of_the_same_statement_are_tried_where_one_passes() -> None:
+@dataclass
+class FewTests:
+    """The tests of a fault, as far as rivals depend on them."""
+
+    impacted: int
+    failing: tuple[str, ...] = (TEST,)
+
+    def impacted_tests(self, _: object) -> list[str]:
+        return [f"{TEST}[{number}]" for number in range(self.impacted)]
+
+
+def test_edits_of_the_same_statement_are_tried_where_few_tests_run_it() -> None:
     text = "x = a < b\ny = a\n"
     edits = [candidate(text, "<", "<="), candidate(text, "y = a", "y = b"), candidate(text, "<", ">")]
     state = SearchState(survivors=edits[:1], tried=1)
-    assert list_rivals(edits, state) == edits[2:]
-    assert list_rivals(edits, SearchState(tried=1)) == []
+    assert list_rivals(cast(FaultCase, FewTests(1)), edits, state) == edits[2:]
+    assert list_rivals(cast(FaultCase, FewTests(9)), edits, state) == []
+    assert list_rivals(cast(FaultCase, FewTests(1)), edits, SearchState(tried=1)) == []
 
 
 def test_each_pass_tries_all_of_its_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
