@@ -698,7 +698,9 @@ def group_by_answers(
     deciding = [index for index in range(len(keys)) if len({row[index] for row in rows}) > 1]
     classes = tuple(map(tuple, groups.values()))
     calls = Counter((key.path, key.name) for key in keys if key.kind == "own")
-    says_little = max(calls.values(), default=0) <= 1 or len(keys) < LEAST_NARROW
+    near = sum(key.kind == "near" for key in keys)
+    is_thin = len(keys) < LEAST_NARROW and near < LEAST_NEAR
+    says_little = max(calls.values(), default=0) <= 1 or is_thin
     if not deciding:
         return AnswerClasses(classes=classes, says_little=says_little)
     before = tuple(base[key].text if base and key in base else "" for key in keys)

@@ -1,5 +1,7 @@
 """Alternatives grouped by their answers to the same calls."""
 
+from typing import Any
+
 import pytest
 
 from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey, group_by_answers
@@ -7,11 +9,12 @@ from coder.core.ports import AnswerClasses
 
 
 def answers(**texts: str) -> CallAnswers:
-    """Return answers to `f(name)`; a name that begins with `far` is a variation of another shape."""
-    return {
-        CallKey("a.py", "f", "far" if name.startswith("far") else "own", f"f({name})"): CallAnswer(text=text)
-        for name, text in texts.items()
-    }
+    """Return answers to `f(name)`, or to a variation of the tests' calls if the name begins with its kind."""
+    found: CallAnswers = {}
+    for name, text in texts.items():
+        kind: Any = name[:4] if name.startswith("near") else "far" if name.startswith("far") else "own"
+        found[CallKey("a.py", "f", kind, f"f({name})")] = CallAnswer(text=text)
+    return found
 
 
 MANY = answers(**{f"x{count}": "1" for count in range(30)})
@@ -27,6 +30,8 @@ def test_equal_answers_to_few_inputs_say_little() -> None:
     assert group_by_answers([answers(x="1", y="2")] * 2).says_little
     one_call = answers(x="1", **{f"far{count}": "2" for count in range(30)})
     assert group_by_answers([one_call] * 2).says_little
+    varied = answers(x="1", y="2", **{f"near{count}": "2" for count in range(6)})
+    assert not group_by_answers([varied] * 2).says_little
 
 
 @pytest.mark.parametrize(("text", "says_little"), [("<function g>", True), ("'<b>'", False)])
