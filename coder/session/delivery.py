@@ -364,7 +364,8 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
     recent = context.repository.recent_subjects(30)
     evidence = context.judge.commit_evidence(verdict)
     summary = describe_by_test(summarize_change(context, candidate), verdict)
-    summary = summary or f"Fix: {first_line(context.task.issue).lstrip('# ')}"
+    prefix = "Fix: " if context.task.mode == "fix" else ""
+    summary = summary or f"{prefix}{first_line(context.task.issue).lstrip('# ')}"
     text = context.secrets.mask(compose_message(summary, recent=recent, trailers=evidence.trailers))
     page = context.secrets.mask(evidence.page)
     name = branch_slug(format_subject(summary, recent))
