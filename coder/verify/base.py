@@ -18,7 +18,7 @@ from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestR
 from coder.verify.failures import NEVER_ENDING
 from coder.verify.report import merge_lines, merge_reports
 from coder.verify.run import has_found_port_taken, processor_count, with_label
-from coder.verify.run_store import MOST_RED, NO_STORE, RunStore, SuiteHistory, content_key
+from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.select import find_tests
 from coder.verify.trees import ChangeSplit, Side, Trees
 
@@ -355,15 +355,13 @@ class BaseTests:
                                 tree, timeout_seconds=seconds, progress=told, is_base=True
                             ),
                         )
-                        self.learn_duration(self.report, self._trees.base)
+                        self.learn_duration(self.report)
             return self.report
 
-    def learn_duration(self, report: TestReport, tree: str) -> None:
-        """Remember how long a whole suite took on a tree, and what failed there."""
+    def learn_duration(self, report: TestReport) -> None:
+        """Remember how long a whole suite took."""
         if report.problem is None:
-            red = tuple(result.id for result in report.project_failures[:MOST_RED])
-            update = {"seconds": report.seconds, "red": red, "red_at": tree}
-            self._history.write(self._history.read().model_copy(update=update))
+            self._history.write(self._history.read().model_copy(update={"seconds": report.seconds}))
 
     def _reason_for_part(self, tree: Path, seconds: float) -> str:
         """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""

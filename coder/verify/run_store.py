@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from coder.core.text import parse_json
-from coder.core.values import Value
+from coder.core.values import EventValue
 from coder.core.verdict import TestReport
 from coder.files.regular_files import replace_text
 from coder.verify.build import find_modules
@@ -119,21 +119,13 @@ def describe_environment(project: Project, root: Path) -> str:
 SEED = "PYTHONHASHSEED"
 
 
-MOST_RED = 20
-"""Most failing tests that are remembered."""
-
-
-class SuiteFacts(Value):
+class SuiteFacts(EventValue):
     """Facts about the suite as one command runs it."""
 
     seconds: float | None = None
     """Wall-clock time of the newest whole run; None if none has ended."""
     is_serial: bool = False
     """True if a test failed in a parallel run and passed alone."""
-    red: tuple[str, ...] = ()
-    """Tests that failed in the newest whole run, at most `MOST_RED`."""
-    red_at: str = ""
-    """The commit or tree of that run; empty if it is not known."""
 
 
 class SuiteHistory:

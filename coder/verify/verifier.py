@@ -439,7 +439,7 @@ class WorktreeVerifier:
             )
             facts = judge.collect_facts()
         if facts.after is not None and facts.reaching is None and not facts.after.stored:
-            self._base.learn_duration(facts.after, patch.tree)
+            self._base.learn_duration(facts.after)
         failures = facts.after.failures if facts.after else facts.still_red
         denied = [red.denied for red in facts.still_red if red.denied in self._sandbox_remedies]
         remedies = [self._sandbox_remedies[resource] for resource in denied if resource]

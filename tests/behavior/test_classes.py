@@ -10,7 +10,7 @@ from coder.core.ports import AnswerClasses
 
 def answers(**texts: str) -> CallAnswers:
     """Return answers to `f(name)`, or to a variation of the tests' calls if the name begins with its kind."""
-    found: CallAnswers = {}
+    found: dict[CallKey, CallAnswer] = {}
     for name, text in texts.items():
         kind: Any = name[:4] if name.startswith("near") else "far" if name.startswith("far") else "own"
         found[CallKey("a.py", "f", kind, f"f({name})")] = CallAnswer(text=text)
