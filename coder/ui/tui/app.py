@@ -18,7 +18,6 @@ from coder.ui.tui.commands import (
     PromptCommand,
     TypedRequest,
     custom_purposes,
-    help_lines,
     interpret,
     parse_command,
 )
@@ -228,12 +227,13 @@ class CoderApp(KeyedApp[None]):
         except UserError as error:
             self._main.warn(str(error))
             self._main.suggest(typed)
+            self._main.query_one(Prompt).select_all()  # the next message replaces it
             return
         match asked:
             case TypedRequest(text, mode):
                 self._request(text, mode)
             case PromptCommand("help", _):
-                self._main.show_lines(help_lines(self.key_bindings, custom_purposes(self._services)))
+                self.action_help()
             case PromptCommand("quit", _):
                 self.run_worker(self.action_quit())
             case PromptCommand("context", _):
@@ -310,7 +310,7 @@ class CoderApp(KeyedApp[None]):
     def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen
 
-        self.push_screen(HelpScreen(self.key_bindings))
+        self.push_screen(HelpScreen(self.key_bindings, custom_purposes(self._services)))
 
     def action_stop(self) -> None:
         """Stop the session, or the command of the prompt."""

@@ -1,6 +1,6 @@
 """Screens that ask or tell something above the conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -279,11 +279,12 @@ class HelpScreen(ModalScreen[None]):
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q,enter,question_mark", "dismiss", "close")]
 
-    def __init__(self, keys: KeyBindings) -> None:
+    def __init__(self, keys: KeyBindings, purposes: Mapping[str, str]) -> None:
+        """Show the keys, and the commands with those of the user, by their `purposes`."""
         super().__init__()
-        self._key_bindings = keys
+        self._lines = help_lines(keys, purposes)
 
     def compose(self) -> ComposeResult:
         with HelpText(id="help"):
-            yield Static("\n".join(help_lines(self._key_bindings)), markup=False)
+            yield Static("\n".join(self._lines), markup=False)
         yield Static("up, down scroll · esc close", id="keys", markup=False)

@@ -56,6 +56,7 @@ async def test_messages_of_earlier_sessions_come_back() -> None:
     services.messages.append("the first bug")
     async with stage(services=services) as terminal:
         await terminal.say("/help")
+        await terminal.pilot.press("escape")
         for keys, text in ((("up", "up"), "the first bug"), (("up",), "the first bug"), (("down",), "/help")):
             await terminal.pilot.press(*keys)
             assert terminal.prompt.text == text
@@ -294,12 +295,11 @@ async def test_custom_command_sends_its_request() -> None:
     async with stage(services=FakeServices(), size=(80, 120)) as terminal:
         await terminal.say("/theirs")
         assert "theirs is a command of this repository, which is not trusted." in terminal.text
-        await terminal.pilot.press("ctrl+c")
         await terminal.say("/explian minutes")
         assert "There is no command /explian. Do you mean /explain?" in terminal.text
-        await terminal.pilot.press("ctrl+c")
         await terminal.say("/help")
         assert "NAME  explain a name" in terminal.text and "never shadows" not in terminal.text
+        await terminal.pilot.press("escape")
         await terminal.say("/explain minutes")
     assert [(request.text, request.mode) for request in terminal.requests] == [
         ("What does minutes do?", "ask")
