@@ -188,11 +188,11 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "search-cut": "search longer (--max-seconds 180), or add a test that decides",
-    "no-target": "a refactoring needs none; for a fix, add one, or name it: coder verify{of} --test ID",
+    "no-target": "a refactoring needs none; for a fix, add a test that fails without it",
     "wording": "if code was to change, it has not",
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
     "untied-target": "use a value of the issue in it, or confirm it: coder verify{of} --test ID",
-    "contradicted-test": "restore what still holds, or accept the edit: coder verify{of} --accept-test-edits",
+    "contradicted-test": "restore it if it still holds, else accept: coder verify{of} --accept-test-edits",
     "part": "coder verify{of} --wait",
     "interrupted": "to have all of it: coder verify{of}",
     "unexamined": "again, when the machine is less busy: coder verify{of}",

@@ -113,6 +113,12 @@ class Judging:
     """The commit before all of these; empty where it continues none."""
     cutoff: Cutoff = field(default_factory=Cutoff)
     """Large test runs in progress."""
+    asked: set[str] = field(default_factory=set)
+    """Bases of the verifiers that were made."""
+
+    def verifier_of(self, repository: Repository) -> Verifier:
+        self.asked.add(repository.base)
+        return self.make_verifier(repository)
 
 
 HookEvent = Literal["PreToolUse", "PostToolUse", "Verified", "Stop"]
@@ -184,11 +190,11 @@ class SessionContext:
     @property
     def verifier(self) -> Verifier:
         """The verifier of the change alone."""
-        return self.judging.make_verifier(self.judging.alone)
+        return self.judging.verifier_of(self.judging.alone)
 
     @property
     def judge(self) -> Verifier:
-        return self.judging.make_verifier(self.judging.whole)
+        return self.judging.verifier_of(self.judging.whole)
 
     @property
     def model(self) -> Model:

@@ -121,6 +121,12 @@ class Session:
 
     async def run(self) -> SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
+        try:
+            return await self._run()
+        finally:
+            self._context.log.close()
+
+    async def _run(self) -> SessionFinished:
         context = self._context
         context.log.append(
             SessionStarted(
@@ -147,7 +153,7 @@ class Session:
             timer.cancel()
             context.sandbox.stop()
             await asyncio.to_thread(context.repository.close)
-        if context.task.mode != "ask":
+        if context.judging.asked:
             context.log.append(
                 EnvironmentRecorded(environment=await asyncio.to_thread(context.verifier.environment))
             )
@@ -164,7 +170,6 @@ class Session:
         )
         finish_event = context.secrets.mask_value(unmasked_event)
         context.log.append(finish_event)
-        context.log.close()
         return finish_event
 
     async def _run_to_outcome(self) -> SessionOutcome:

@@ -237,7 +237,7 @@ class SessionSetup:
                     config,
                     repository,
                     project=runtime.project,
-                    verifier=lambda: judging.make_verifier(judging.alone),
+                    verifier=lambda: judging.verifier_of(judging.alone),
                     sandbox=sandbox,
                     log=log,
                     private=private,

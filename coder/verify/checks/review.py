@@ -86,6 +86,7 @@ def _find_wording(change: JudgedChange) -> Iterator[str]:
     """Yield that no code differs, unless the issue is about words."""
     before, after = change.texts_in((".py",))
     is_read = len(after) == len(change.sources) > 0 and not ABOUT_WORDING.search(change.issue)
+    is_read = is_read and before != after  # else permissions alone differ
     if is_read and not any(differs_in_code(before.get(path, ""), text) for path, text in after.items()):
         yield "apart from tests, only comments and docstrings have changed"
 
