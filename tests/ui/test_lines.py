@@ -250,7 +250,7 @@ def test_edits_of_tests_and_notes_are_printed_once_of_two_stages(is_examined: bo
     [
         ("unexamined", "HEAD", "coder verify HEAD"),
         ("contradicted-test", "a b.diff", "coder verify 'a b.diff' --accept-test-edits"),
-        ("no-target", "", "coder verify --test ID"),
+        ("untied-target", "", "coder verify --test ID"),
     ],
 )
 def test_what_is_open_names_the_change_to_judge_again(rule: str, change: str, command: str) -> None:
