@@ -65,7 +65,7 @@ WorktreeContext = Callable[[], AbstractContextManager[object]]
 class Repository(Protocol):
     """Git as a session needs it.
 
-    The user's checkout, index, stash and branch are never touched, except by `deliver(merge=True)`.
+    The user's checkout, index, stash and branch are never touched, except by `merge()`.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Values that cross layers: tasks, candidates, hunks, proposals, and short texts."""
+"""Values that cross layers: candidates, hunks, proposals, and short texts."""
 
 import re
 from hashlib import sha256

@@ -25,28 +25,28 @@ class Reservation:
     """Upper bound of the cost of one call, held until the call is settled or was never billed."""
 
     def __init__(
-        self, purses: tuple["BudgetTracker", ...], request: Request, *, role: str, usd: Decimal
+        self, trackers: tuple["BudgetTracker", ...], request: Request, *, role: str, usd: Decimal
     ) -> None:
         self.request = request
         """The request with its output limited to what is left."""
         self.role = role
-        self.tokens = purses[0].estimate_input_tokens(request) + request.max_output_tokens
+        self.tokens = trackers[0].estimate_input_tokens(request) + request.max_output_tokens
         self.usd = usd
-        self._purses = purses
-        for purse in purses:
-            purse.reservations.append(self)
+        self._trackers = trackers
+        for tracker in trackers:
+            tracker.reservations.append(self)
 
     def release(self) -> None:
         """Release the reservation of a call that was not billed."""
-        for purse in self._purses:
-            purse.reservations.remove(self)
+        for tracker in self._trackers:
+            tracker.reservations.remove(self)
 
     def settle(self, usage: Usage) -> UsageTotals:
         """Record the cost of the call and return the totals of the session."""
         self.release()
-        for purse in self._purses:
-            purse.record_usage(self, usage)
-        return self._purses[-1].spent
+        for tracker in self._trackers:
+            tracker.record_usage(self, usage)
+        return self._trackers[-1].spent
 
 
 class BudgetTracker:
@@ -136,7 +136,7 @@ class BudgetTracker:
         images = sum(len(message.images) for message in request.messages if isinstance(message, UserMessage))
         return images * IMAGE_TOKENS + int(
             sum(len(text.encode("utf-8", "replace")) for text in texts)
-            * max(purse._tokens_per_byte for purse in self._chain())
+            * max(tracker._tokens_per_byte for tracker in self._chain())
         )
 
     def record_usage(self, reservation: Reservation, usage: Usage) -> None:
@@ -152,15 +152,15 @@ class BudgetTracker:
         self.roles[role] = self.roles.get(role, UsageTotals()).plus(usage)
 
     def _chain(self) -> Iterator["BudgetTracker"]:
-        purse: BudgetTracker | None = self
-        while purse is not None:
-            yield purse
-            purse = purse._parent
+        tracker: BudgetTracker | None = self
+        while tracker is not None:
+            yield tracker
+            tracker = tracker._parent
 
     def _output_limit(self, request: Request, price: Price) -> int | None:
         """Return the output limit of the request; None to wait, since calls in progress may leave more."""
         whole_first = reversed(tuple(self._chain()))  # its error is the one that the user has set
-        limits = [purse._own_output_limit(request, price) for purse in whole_first]
+        limits = [tracker._own_output_limit(request, price) for tracker in whole_first]
         output, error = min(limits, key=lambda limit: limit[0])
         if output < request.max_output_tokens and self._in_progress and not _is_final(error):
             return None

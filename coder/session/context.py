@@ -193,7 +193,7 @@ class SessionContext:
         return self.judging.verifier_of(self.judging.alone)
 
     @property
-    def judge(self) -> Verifier:
+    def whole_verifier(self) -> Verifier:
         return self.judging.verifier_of(self.judging.whole)
 
     @property

@@ -77,7 +77,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         return _answer_outcome(context, candidate)
     if newest is not None and context.task.given:
         newest = await offer_acceptance(context, candidate, newest)
-        page = context.judge.commit_evidence(newest).page
+        page = context.whole_verifier.commit_evidence(newest).page
         return SessionOutcome(
             kind=newest.kind,
             summary=newest.reason,
@@ -221,7 +221,7 @@ async def keep_change(context: SessionContext, outcome: SessionOutcome) -> Sessi
     edit that has passed the search, or the failing test that was written for the issue.
     """
     task, repository = context.task, context.repository
-    kept = find_kept_change(context.log.records, any_word=not context.budget.spent.requests)
+    kept = find_kept_change(context.log.records, includes_passing=not context.budget.spent.requests)
     if kept is None or task.given or task.plan_only or await _is_opposed(context, kept):
         return outcome
     place = await asyncio.to_thread(repository.create_candidate, "kept")
@@ -362,7 +362,7 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
 
 def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = context.repository.recent_subjects(30)
-    evidence = context.judge.commit_evidence(verdict)
+    evidence = context.whole_verifier.commit_evidence(verdict)
     summary = describe_by_test(summarize_change(context, candidate), verdict)
     prefix = "Fix: " if context.task.mode == "fix" else ""
     summary = summary or f"{prefix}{first_line(context.task.issue).lstrip('# ')}"

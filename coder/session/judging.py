@@ -100,7 +100,7 @@ async def verify_change(
     """
     progress = context.log.progress_listener(candidate.id)
     is_alone = bool(patch.paths) and all(map(is_prose, patch.paths))
-    verifier = context.verifier if is_alone else context.judge
+    verifier = context.verifier if is_alone else context.whole_verifier
     target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
     async with context.models.rate_limiter.verifications:
         verdict = await asyncio.to_thread(
@@ -118,7 +118,7 @@ async def examine_change(context: SessionContext, candidate: Candidate, verdict:
     """Return the verdict on the change that was judged last after its examination, without logging it."""
     progress = context.log.progress_listener(candidate.id)
     async with context.models.rate_limiter.verifications:
-        return _with_span(context, await asyncio.to_thread(context.judge.examine, verdict, progress))
+        return _with_span(context, await asyncio.to_thread(context.whole_verifier.examine, verdict, progress))
 
 
 def _with_span(context: SessionContext, verdict: Verdict) -> Verdict:

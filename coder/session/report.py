@@ -250,8 +250,8 @@ class KeptChange(NamedTuple):
         return any(not is_test_path(hunk.path) for hunk in split_git_diff(self.diff))
 
 
-def find_kept_change(records: Sequence[Record], *, any_word: bool) -> KeptChange | None:
-    """Return the newest change that was FIXED; with `any_word` the newest one that is not red.
+def find_kept_change(records: Sequence[Record], *, includes_passing: bool) -> KeptChange | None:
+    """Return the newest change that was FIXED; with `includes_passing` the newest one that is not red.
 
     An edit without a verdict has passed the search, and what is no edit is a failing test for the issue.
     """
@@ -268,10 +268,10 @@ def find_kept_change(records: Sequence[Record], *, any_word: bool) -> KeptChange
             case Verified(candidate=candidate, verdict=verdict):
                 own = next((change for change in reversed(changes) if change.candidate == candidate), None)
                 changes += [own._replace(verdict=verdict)] if own else []
-    newest = changes[-1] if changes and any_word else None
+    newest = changes[-1] if changes and includes_passing else None
     if newest is None or (newest.verdict and newest.verdict.is_deliverable):
-        last_words = {change.verdict.tree: change for change in changes if change.verdict}
-        fixed = [change for change in last_words.values() if change.verdict and change.verdict.kind.shows_fix]
+        by_tree = {change.verdict.tree: change for change in changes if change.verdict}
+        fixed = [change for change in by_tree.values() if change.verdict and change.verdict.kind.shows_fix]
         return newest or (fixed[-1] if fixed else None)
     if newest.verdict or not newest.diff:
         return None

@@ -103,7 +103,7 @@ async def _judge_accepted(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> Verdict:
     """Return the verdict with edits of tests taken as meant; the former one where that is no good."""
-    context.judge.accept_test_edits()
+    context.whole_verifier.accept_test_edits()
     again = await judge_change(
         context,
         candidate,

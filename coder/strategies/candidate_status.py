@@ -106,7 +106,7 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
         if isinstance(record.event, FilesChanged)
     )
     newest = newest_verdict(context.log.records, candidate.id)
-    failure = context.judge.explain_failure(newest) if newest else "It was not tested."
+    failure = context.whole_verifier.explain_failure(newest) if newest else "It was not tested."
     return f"{idea}\n{cut_after_line(next(changes, ''), DIFF_CHARACTERS)}\n{failure[:FAILURE_CHARACTERS]}"
 
 

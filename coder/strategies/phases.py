@@ -250,7 +250,7 @@ async def _judge_without_targets(
         return None
     if attempts_left(context) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
-    return await asyncio.to_thread(context.judge.explain_failure, verdict)
+    return await asyncio.to_thread(context.whole_verifier.explain_failure, verdict)
 
 
 def _named_tests(
@@ -341,7 +341,7 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     own_records = candidate_records(context.log.records, candidate.id)
     current_diagnoses = newest_diagnoses(context, candidate)
     places, failure_count = unaddressed_places(own_records)
-    explanation = await asyncio.to_thread(context.judge.explain_failure, judgements[-1])
+    explanation = await asyncio.to_thread(context.whole_verifier.explain_failure, judgements[-1])
     has_kept_source = context.task.mode != "build" and has_source(await context.read_patch(candidate))
     return render_prompt(
         "diagnose",
@@ -377,7 +377,7 @@ async def _settle_repair(
 
 async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
     newest = newest_verdict(context.log.records, candidate.id)
-    failure = await asyncio.to_thread(context.judge.explain_failure, newest) if newest else ""
+    failure = await asyncio.to_thread(context.whole_verifier.explain_failure, newest) if newest else ""
     return render_prompt("give_up", failed=failure)
 
 

@@ -63,7 +63,7 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
                     return candidate
                 if attempts_left(context) < 1:
                     return await explain(context, candidate)
-                failure = context.judge.explain_failure(
+                failure = context.whole_verifier.explain_failure(
                     candidate_verdicts(context.log.records, candidate.id)[-1]
                 )
             if failures >= context.task.budget.attempts:

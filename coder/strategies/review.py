@@ -220,7 +220,7 @@ async def _opening_message(context: SessionContext, candidate: Candidate, reader
         verdict=verdict,
         failure=""
         if verdict.is_deliverable
-        else await asyncio.to_thread(context.judge.explain_failure, verdict),
+        else await asyncio.to_thread(context.whole_verifier.explain_failure, verdict),
         around=excerpts,
         paths=patch.paths,
     )

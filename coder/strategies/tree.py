@@ -144,7 +144,7 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     test_patch = await context.read_patch(child)
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     newest = newest_verdict(context.log.records, parent.id)
-    failure = context.judge.explain_failure(newest) if newest and not newest.is_deliverable else ""
+    failure = context.whole_verifier.explain_failure(newest) if newest and not newest.is_deliverable else ""
     dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
     add_user_message(
         context,

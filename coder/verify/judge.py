@@ -153,7 +153,7 @@ class Judge:
         self._find_lost_imports = find_lost_imports
         self._facts = Facts(before=change.before)
         self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
-        self._aims: tuple[str, ...] = ()
+        self._first_tests: tuple[str, ...] = ()
         """The tests and test files that ran first, on the change and on the base."""
         self._old: OldVersions | None = None
         self._again: Future[tuple[TestReport, TestReport]] | None = None
@@ -262,15 +262,15 @@ class Judge:
             )
         nothing = TestReport(command=change.before.command)
         self._targets = Targets(on_change=nothing, on_base=nothing)
-        aims = self._aims = change.first_tests((*self._named, *self._mentioned))
-        if not (aims or change.before.whole_only):
+        first = self._first_tests = change.first_tests((*self._named, *self._mentioned))
+        if not (first or change.before.whole_only):
             self._run_old_versions()
             self._classify(self._targets)
             return
         with ThreadPoolExecutor(1) as beside:
             old_versions = beside.submit(self._run_old_versions)
             on_change, on_base = self.runs.run_both(
-                SideRun(TARGETS, "change", aims), SideRun(TARGETS_ON_BASE, "tests", aims)
+                SideRun(TARGETS, "change", first), SideRun(TARGETS_ON_BASE, "tests", first)
             )
             old_versions.result()
         if self._old and any(map(has_found_port_taken, self._old.on_sources.failures)):
@@ -659,7 +659,7 @@ class Judge:
         """Return results of files that have run as a whole with the targets, and what is left to run."""
         ran = self._targets.on_change
         is_known = side == "change" and ran.problem is None
-        known = [test for test in tests if test in self._aims] if is_known else []
+        known = [test for test in tests if test in self._first_tests] if is_known else []
         results = tests_among(ran, known).results if known else ()
         report = TestReport(command=ran.command, results=results)
         return report, [test for test in tests if test not in known]

@@ -1,4 +1,4 @@
-"""Preparation of a session: configuration, sandbox, trust, approach and task."""
+"""Preparation of a session: trust, test command, sandbox and attachments."""
 
 import os
 from collections.abc import Callable, Iterable
