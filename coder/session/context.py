@@ -116,6 +116,11 @@ class Judging:
     asked: set[str] = field(default_factory=set)
     """Bases of the verifiers that were made."""
 
+    def prepare(self) -> None:
+        """Make both verifiers, which may try the test command first."""
+        self.verifier_of(self.alone)
+        self.verifier_of(self.whole)
+
     def verifier_of(self, repository: Repository) -> Verifier:
         self.asked.add(repository.base)
         return self.make_verifier(repository)

@@ -237,6 +237,8 @@ class Session:
             for note in earlier.notes:
                 context.log.append(note.model_copy(update={"candidate": candidate.id, "implied": True}))
             await self._restore_change(candidate, (earlier.diff, *earlier.patches))
+        if context.task.mode != "ask":
+            await asyncio.to_thread(context.judging.prepare)
         if context.task.mode == "ask" or context.task.given:  # a verdict runs what it needs of the base
             return await conclude(context, await self._strategy(context, candidate))
         await refuse_missing_tests(context, candidate, await context.read_patch(candidate))

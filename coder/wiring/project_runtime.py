@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from coder import __version__
@@ -184,8 +184,13 @@ class ProjectRuntime:
     def verifier_factory(self, purpose: Purpose) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
+        lock = Lock()
 
         def verifier(repository: Repository) -> WorktreeVerifier:
+            with lock:
+                return make_once(repository)
+
+        def make_once(repository: Repository) -> WorktreeVerifier:
             if repository.base not in verifiers_by_base:
                 self._settle(repository)
                 history = SuiteHistory(self.history_path, self.project.command.text)

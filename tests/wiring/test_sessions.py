@@ -8,7 +8,7 @@ import pytest
 from coder.core.errors import GitError
 from coder.core.task import Task
 from coder.verify.run import CommandSelection
-from coder.wiring.session import judging_approach, prepare_session
+from coder.wiring.session import prepare_session
 from tests.builders import repo
 
 
@@ -24,19 +24,6 @@ def test_answer_without_a_model_runs_nothing_of_a_repository(
         asyncio.run(handle.session.run())
         assert handle.finish_event.exit_code == 0
         assert (setup.trusted, tries) == (False, [])
-
-
-def test_diff_that_does_not_fit_ends_before_a_test_command_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(CommandSelection, "settle", lambda _selection, _tree: pytest.fail("it was tried"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    root = repo(tmp_path / "repository", {"clock.py": "def minutes(): pass\n", "test_clock.py": ""})
-    approach = judging_approach(root, diff="no diff at all")
-    setup = prepare_session(root, flags={}, unsafe=True, trusted=True, approach=approach)
-    with setup.open(setup.complete(Task(issue="", directory=root))) as handle:
-        asyncio.run(handle.session.run())
-        assert (handle.finish_event.exit_code, handle.finish_event.summary[:8]) == (2, "The diff")
 
 
 def test_log_is_closed_where_a_session_ends_in_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
