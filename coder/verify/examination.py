@@ -130,8 +130,8 @@ def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
     report = facts.behavior
     if report is None or not examples:
         return
-    calls = {example.call for example in examples}
-    rest = (example for example in report.examples if example.call not in calls)
+    told = {(example.before, example.after) for example in examples}  # a call may be spelt in two ways
+    rest = (example for example in report.examples if (example.before, example.after) not in told)
     facts.behavior = report.model_copy(update={"examples": (*examples, *rest)[:EXAMPLES_SHOWN]})
 
 
