@@ -450,10 +450,12 @@ class Verifier(Protocol):
         progress: Progress | None = None,
         *,
         tell: RunListener | None = None,
+        seconds: float | None = None,
     ) -> ReproductionResult:
         """Return which tests fail for the right reason without the patch's source part.
 
-        These are `named` tests and those that the patch adds or changes. `tell` hears of each run.
+        These are `named` tests and those that the patch adds or changes. `tell` hears of each run, which may
+        take so many `seconds`.
         """
 
     def issue_ties(self) -> Mapping[str, IssueTie]:

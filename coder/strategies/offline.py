@@ -218,7 +218,9 @@ async def _check_red(
     context: SessionContext, candidate: Candidate, tests: tuple[str, ...]
 ) -> ReproductionResult:
     patch = await context.read_patch(candidate)
-    return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
+    left = context.budget.seconds_left
+    seconds = (SEARCH_SECONDS if left is None else left) * (1 - SEARCH_SHARE)  # a test may never end
+    return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests, seconds=seconds)
 
 
 def _calls_same(file: Path, call: str) -> bool:

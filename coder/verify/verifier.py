@@ -207,6 +207,7 @@ class WorktreeVerifier:
         progress: Progress | None = None,
         *,
         tell: RunListener | None = None,
+        seconds: float | None = None,
     ) -> ReproductionResult:
         if unbuilt := self._build_sides(patch, progress):
             return ReproductionResult(rejected=(unbuilt.reason,))
@@ -232,7 +233,7 @@ class WorktreeVerifier:
                 lambda: self._runner.run(
                     tree,
                     tests,
-                    timeout_seconds=patience(self._base.report),
+                    timeout_seconds=seconds or patience(self._base.report),
                     expect_loaded=sources,
                     progress=with_label("reproduction", progress),
                 ),

@@ -180,6 +180,7 @@ class FakeVerifier:
     example: ReproducedExample | str = (
         "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2"
     )
+    reproduction_seconds: float | None = None
 
     def baseline(
         self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
@@ -196,8 +197,10 @@ class FakeVerifier:
         progress: Progress | None = None,
         *,
         tell: RunListener | None = None,
+        seconds: float | None = None,
     ) -> ReproductionResult:
         self.calls.append(("reproduces", tuple(named)))
+        self.reproduction_seconds = seconds
         return self.reproduced.pop(0) if len(self.reproduced) > 1 else self.reproduced[0]
 
     def issue_ties(self) -> Mapping[str, IssueTie]:

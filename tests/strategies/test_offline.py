@@ -21,7 +21,7 @@ from coder.session.approval import Approval
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
 from coder.session.session import Session
-from coder.strategies.offline import search_repair, undecided_findings
+from coder.strategies.offline import SEARCH_SECONDS, search_repair, undecided_findings
 from tests.builders import write
 from tests.session.fakes import (
     PROVEN,
@@ -144,6 +144,12 @@ def test_keeps_the_one_kind_of_edit_that_passes(tmp_path: Path) -> None:
         *("verify", VerdictKind.PROVEN),
     ]
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
+
+
+def test_tests_that_never_end_leave_time_for_the_search(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[PROVEN], report=REDS)
+    run_offline(tmp_path, proposals(2), verifier=verifier)
+    assert verifier.reproduction_seconds == SEARCH_SECONDS / 2
 
 
 def test_search_that_time_ended_is_passing_at_most() -> None:
