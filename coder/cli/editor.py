@@ -24,6 +24,8 @@ from coder.wiring.conversations import make_session_id
 if TYPE_CHECKING:
     from asyncio.streams import FlowControlMixin
 
+ANSWER_SECONDS = 0.5
+"""Seconds for the answers to what came last before the end of the input."""
 LONGEST_MESSAGE = 50 * 2**20
 """Bytes of a message of the editor, which may hold images."""
 MOST_CONVERSATIONS = 50
@@ -61,10 +63,10 @@ def _flow_control() -> "FlowControlMixin":
 
 
 class _EditorInput(asyncio.StreamReader):
-    """Messages of the editor; once it has gone, this process ends soon."""
+    """Messages of the editor; once it has gone, this process ends soon, after its last answers."""
 
     def feed_eof(self) -> None:
-        super().feed_eof()
+        asyncio.get_running_loop().call_later(ANSWER_SECONDS, super().feed_eof)
         end_without_client()
 
 
