@@ -349,7 +349,12 @@ class IssueCode:
             made = next(iter(self._answer([example.right], imports, tree)), None)
             right = made.value if made and not made.error and made.type == first.type else None
         if right is None and first.error and not expects_error:
-            right = ""  # of what type the value is cannot be known: the call must not raise
+            # Of what type the value is cannot be known: what is no code is its text, else it must not raise.
+            if not parse_or_empty(example.right).body and not example.call.startswith(("print(", "str(")):
+                text = {"call": f"str({example.call})", "right": repr(example.right)}
+                example = example.model_copy(update=text)
+                return self._check(tree, example, imports, expects_error=expects_error)
+            right = ""
         if right is None:
             return f"what `{example.call}` should give is not a value that can be compared"
         if right == shown:
