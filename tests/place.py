@@ -80,13 +80,13 @@ class Place:
             self.arguments(*arguments), directory=self.repository, environment=self.environment, stdin=stdin
         )
 
-    def process(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def process(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command line in a process of its own."""
         return subprocess.run(
             self.command(*arguments),
             cwd=self.repository,
             env=self.environment,
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,

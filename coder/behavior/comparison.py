@@ -678,8 +678,7 @@ def group_by_answers(
     Compared are calls that every alternative with answers made, and answers steadily. Calls for which an
     alternative raises an accidental exception or does not end tell nothing, if they are not the tests' own:
     the function cannot take such values, or the machine is busy. Nor do calls that `again` has another answer
-    to, as those that read the clock, nor do equal answers that hide what they
-    hold.
+    to, such as those that read the clock, nor equal answers that hide what they hold.
     """
     answered = [answers for answers in alternatives if answers]
     keys = [key for key in (answered[0] if answered else ()) if all(_is_told(key, side) for side in answered)]

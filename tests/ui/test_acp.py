@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
@@ -322,14 +321,5 @@ def test_without_the_package_says_what_to_install(place: Place) -> None:
 
 def test_question_before_the_end_of_the_input_is_answered(place: Place) -> None:
     hello = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}\n'
-    ended = subprocess.run(
-        coder_command("acp"),
-        input=hello,
-        cwd=place.repository,
-        env=place.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = place.process("acp", stdin=hello)
     assert (ended.returncode, ended.stdout[:33]) == (0, '{"jsonrpc":"2.0","id":1,"result":'), ended.stderr
