@@ -24,7 +24,7 @@ from benchmarks.mutations import IN_FUNCTIONS, OUTSIDE, Mutation, random_mutatio
 from benchmarks.suites import Suite
 from coder.core.paths import is_test_path, match_test_ids
 from coder.verify.select import select_test_files
-from coder.verify.tracing import source_files
+from coder.warm.tracing import source_files
 
 MOST_TRIED = 20
 """Faults that are tried for each one that counts."""

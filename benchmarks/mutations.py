@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.python.source import Positions
-from coder.verify.trials import SwappableModule
+from coder.warm.trials import SwappableModule
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@
 2. **Generate** (`candidates.py`): small text edits by rules, which are data (`rules.py`), and by templates
    that need scope (`templates.py`), also at every equal place of a function. They are ordered by suspicion
    and by how often a family was right in real fixes, one table of counts.
-3. **Try**: a process that has collected the tests forks for each candidate (`verify/trials.py`).
+3. **Try**: a process that has collected the tests forks for each candidate (`warm/trials.py`).
 4. **Compare**: what passes is grouped by its answers to the tests' calls and to variations of them
    (`behavior/comparison.py`), plainest first. One class is judged like any change. Several are PASSING: the
    first is delivered, the call that decides is shown, and each can be applied.

@@ -41,5 +41,5 @@ its own.
 
 Both sides are built from their own sources by the setting `build` (`build.py`). Packages that tests lack are
 asked about once and installed into an overlay (`dependencies.py`), read-only to later runs. Edits of a search
-and mutants are tried in forks of a process that has collected the tests (`trials.py`), for information only.
+and mutants are tried in forks of a process that has collected the tests (`coder/warm`), for information only.
 """

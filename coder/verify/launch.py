@@ -18,15 +18,13 @@ from coder.verify.project import Command, Project
 from coder.verify.runners.adapter import Invocation
 
 TARGET = Path(__file__).parent / "target"
-PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "tracing", "trials"))
-"""Import path of our modules in the project's interpreter; a cold run needs the first directory alone."""
+REPORT = "coder_pytest_report"
 VARIABLES = {
-    "coder_pytest_report": "CODER_PYTEST_REQUEST",
+    REPORT: "CODER_PYTEST_REQUEST",
     "coder_trace": "CODER_TRACE_REQUEST",
     "coder_trials": "CODER_TRIALS_REQUEST",
 }
 """Environment variable in which each plugin finds the path of its request file."""
-REPORT = "coder_pytest_report"
 DEFAULT_HASH_SEED = "0"
 """Used if the project's environment sets none."""
 EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
@@ -75,10 +73,12 @@ def prepare_launch(
     requests: Mapping[str, Mapping[str, Any]],
     options: Sequence[str] = (),
     folder: str | None = None,
+    plugin_path: Sequence[Path] = (),
 ) -> Invocation:
     """Prepare a run of the tests at `paths`, writing the request of each plugin into `place`.
 
-    It starts in `folder` of the tree; None is the package that holds all of the paths, if one does.
+    It starts in `folder` of the tree; None is the package that holds all of the paths, if one does. Plugins
+    are imported from `plugin_path`.
     """
     command = project.command
     if folder is None:
@@ -105,7 +105,7 @@ def prepare_launch(
             **command.environment,
             **variables,
             **({"PYTHONSAFEPATH": "1"} if shadowing_roots(project, tree, folder) else {}),
-            "PYTHONPATH": os.pathsep.join([*search_path(project, tree, folder), *PLUGIN_PATH]),
+            "PYTHONPATH": os.pathsep.join([*search_path(project, tree, folder), *map(str, plugin_path)]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"{user_options} {our_options}".strip(),
         },

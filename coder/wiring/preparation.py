@@ -21,6 +21,7 @@ from coder.trust import is_trusted, remember_commands, trust_repository
 from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_candidates
 from coder.verify.run import accepted_candidate
+from coder.warm.trials import TARGET as WARM_TARGET
 
 UNKNOWN_PURPOSE = "(a change without a description)"
 """Issue of a change that is judged without one."""
@@ -129,7 +130,7 @@ def make_sandbox(
     return ProcessSandbox(
         os.environ,
         backend=backend,
-        exposed=(TARGET, BEHAVIOR_TARGET, state_directory() / OVERLAYS, *exposed),
+        exposed=(TARGET, BEHAVIOR_TARGET, WARM_TARGET, state_directory() / OVERLAYS, *exposed),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
         default_policy=Policy(network=effective.test_network),

@@ -40,10 +40,10 @@ from coder.verify.project import Overlay, Project, find_candidates, may_name_com
 from coder.verify.report import Denied
 from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
 from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, describe_environment
-from coder.verify.tracing import PytestTracer
 from coder.verify.trees import read_texts
-from coder.verify.trials import PytestTrials
 from coder.verify.verifier import WorktreeVerifier
+from coder.warm.tracing import PytestTracer
+from coder.warm.trials import PytestTrials
 from coder.wiring.preparation import OVERLAYS, command_memory
 
 if TYPE_CHECKING:

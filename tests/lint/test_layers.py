@@ -34,6 +34,7 @@ LAYERS = {
     "store": 8,
     "settings": 8,
     "behavior": 9,
+    "warm": 9,
     "trust": 9,
     "wiring": 10,
     "api": 11,

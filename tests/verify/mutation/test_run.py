@@ -7,7 +7,7 @@ from coder.core.ports import Edit, Limits, TrialResult
 from coder.core.verdict import UntestedPlace
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.mutate import mutate_change
-from coder.verify.trials import PytestTrials
+from coder.warm.trials import PytestTrials
 from tests.builders import find_project, write
 
 OLD = "def low(x):\n    return x\n\n\ndef high(x):\n    return x\n"

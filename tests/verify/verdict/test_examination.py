@@ -13,8 +13,8 @@ from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.example import IssueCodeAnswers
-from coder.verify.trials import PytestTrials
 from coder.verify.verdict import Facts, decide
+from coder.warm.trials import PytestTrials
 from tests.builders import find_project, write
 from tests.verify.fakes import FakeIssueCode, NoTrials, passed_result
 

@@ -15,8 +15,8 @@ from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.ports import Edit, Limits, TextChange
 from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.launch import TARGET
-from coder.verify.trials import PytestTrials
+from coder.verify.launch import TARGET as RUN_TARGET
+from coder.warm.trials import TARGET, PytestTrials
 from tests.builders import find_project, write
 
 Outcomes = Callable[..., list[tuple[str, str]]]
@@ -383,7 +383,7 @@ def test_works_in_sandbox(tmp_path: Path) -> None:
     walls = choose_backend().backend
     if walls is None:
         pytest.skip("no sandbox on this machine")
-    with ProcessSandbox(os.environ, backend=walls, exposed=(TARGET,)) as sandbox:
+    with ProcessSandbox(os.environ, backend=walls, exposed=(RUN_TARGET, TARGET)) as sandbox:
         trials = make_trials(sandbox, tmp_path, SHOP)
         edits = [replacement(SHOP["shop.py"], "shop.py", "- 1", new) for new in ("- 0", "- 2")]
         results = [*trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], edits, seconds=30.0)]
@@ -394,7 +394,7 @@ def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
     """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8
     cannot subscript most.
     """
-    for file in TARGET.rglob("*.py"):
+    for file in [*RUN_TARGET.rglob("*.py"), *BEHAVIOR_TARGET.rglob("*.py"), *TARGET.rglob("*.py")]:
         body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
         values = [node.value for node in body if isinstance(node, ast.Assign)]
         assert not [

@@ -15,11 +15,15 @@ from typing import Any
 from coder.core.errors import SandboxError
 from coder.core.ports import Edit, Limits, Sandbox, TextChange, TrialResult
 from coder.python.source import Function, Positions, decode_source, parse_module
+from coder.verify.launch import TARGET as RUN_TARGET
 from coder.verify.launch import prepare_launch
 from coder.verify.project import Project
 from coder.verify.run import existing_test_paths, processor_count
 from coder.verify.runners.adapter import Invocation
 
+TARGET = Path(__file__).parent / "target"
+PLUGIN_PATH = (RUN_TARGET, TARGET)
+"""Import path of our plugins in the project's interpreter."""
 GLANCE_SECONDS = 0.02
 COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
 """Allowed on top of the seconds for trials: to collect the tests, and to measure them on unchanged code."""
@@ -101,6 +105,7 @@ class PytestTrials:
                 paths=existing_test_paths([*tests, *guards], tree),
                 requests={"coder_trials": full_request},
                 options=["-s", "--assert=plain", "-p", "no:faulthandler"],
+                plugin_path=PLUGIN_PATH,
             )
             runner = threading.Thread(target=self._run, args=(launched, tree, seconds))
             runner.start()

@@ -3,7 +3,7 @@
 import textwrap
 
 from coder.core.ports import Edit, TextChange
-from coder.verify.trials import SwappableModule
+from coder.warm.trials import SwappableModule
 
 TEXT = textwrap.dedent(
     '''\

@@ -16,6 +16,7 @@ from coder.verify.layout import option_words, pytest_options
 from coder.verify.project import Project
 from coder.verify.recording import Recording, find_error_line
 from coder.verify.run import read_json_lines
+from coder.warm.trials import PLUGIN_PATH
 
 COLLECTING_SECONDS = 60.0
 """Allowed on top of the time for tracing, for starting and collecting."""
@@ -73,7 +74,12 @@ class PytestTracer:
                 },
             }
             launched = prepare_launch(
-                self._project, tree, place, paths=directories_of_tests(tests, tree), requests=requests
+                self._project,
+                tree,
+                place,
+                paths=directories_of_tests(tests, tree),
+                requests=requests,
+                plugin_path=PLUGIN_PATH,
             )
             limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
             if progress is not None:
