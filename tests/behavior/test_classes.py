@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey, group_by_answers
+from coder.behavior.comparison import CallAnswer, CallKey, group_by_answers
 from coder.core.ports import AnswerClasses
 
 
-def answers(**texts: str) -> CallAnswers:
+def answers(**texts: str) -> dict[CallKey, CallAnswer]:
     """Return answers to `f(name)`, or to a variation of the tests' calls if the name begins with its kind."""
     found: dict[CallKey, CallAnswer] = {}
     for name, text in texts.items():

@@ -39,5 +39,5 @@ def test_shares_count_solvable_tasks() -> None:
     assert (group.runs, group.proven.count, group.proven.of, group.solved.count) == (5, 2, 4, 1)
     assert (group.fixed.count, group.wrongly_proven, group.wrongly_fixed) == (3, 1, 2)
     assert (group.left_alone.count, group.left_alone.of) == (1, 1)
-    assert group.tokens == (100, 40, 10)
+    assert group.tokens == (100.0, 40.0, 10.0)
     assert group.usd == Decimal("0.02")

@@ -114,6 +114,9 @@ class FakeRepository:
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         return ()
 
+    def paths_beside_base(self) -> list[str]:
+        return []
+
     def rebase_on_head(self, patch: Patch) -> Patch | None:
         return patch if self.fits_on_head else None
 

@@ -7,9 +7,10 @@ from typing import Unpack
 import pytest
 
 from coder.core.phases import Cutoff
+from coder.core.ports import RunOptions
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
-from coder.verify.base import RunOptions, SuiteLimits
+from coder.verify.base import SuiteLimits
 from coder.verify.failures import NEVER_ENDING
 from coder.verify.issue import Purpose
 from coder.verify.run import CUT_SHORT
