@@ -6,5 +6,5 @@ those that changed. Python is read by lines and indentation (checked against `as
 by tree-sitter. `ranking.py` ranks files and definitions for an issue: traceback frames,
 paths, imports followed through re-exports, error messages, uses of the identifiers it writes, imports of a
 named test, and BM25 over definitions with stemmed words. The first message of a
-session is built from it (`coder/retrieval/orientation.py`).
+session is built from it (`orientation.py`). `issue_examples.py` reads the examples in an issue.
 """

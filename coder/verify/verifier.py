@@ -26,6 +26,7 @@ from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.core.verdict_summary import markdown_report
 from coder.files.regular_files import read_regular_text
+from coder.retrieval.issue_examples import claimed_examples, find_runnable_code
 from coder.verify.base import (
     BASELINE_SECONDS,
     NO_HISTORY,
@@ -43,8 +44,6 @@ from coder.verify.example import (
     NO_CLAIM,
     ExampleAnswer,
     IssueCode,
-    claimed_examples,
-    find_runnable_code,
     write_example,
 )
 from coder.verify.failures import find_words, rejection_reason

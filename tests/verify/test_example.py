@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import ReproducedExample
+from coder.retrieval.issue_examples import claimed_examples
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.example import (
     ExampleAnswer,
     IssueCode,
-    claimed_examples,
     write_example,
 )
 from tests.builders import find_project, write

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.retrieval.issue_examples import quoted_code
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import IssueCode, IssueCodeAnswers, quoted_code
+from coder.verify.example import IssueCode, IssueCodeAnswers
 from tests.builders import by_hand, find_project, write
 
 SOURCE = """import math

@@ -3,8 +3,9 @@
 from contextlib import nullcontext
 from pathlib import Path
 
+from coder.retrieval.issue_examples import code_in_issue
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import IssueCode, code_in_issue
+from coder.verify.example import IssueCode
 from tests.builders import find_project, write
 
 ISSUE = """Adding fails:
