@@ -334,7 +334,8 @@ def _write_example(tree: Path, example: ReproducedExample) -> None:
 async def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:
     """Record the edits that pass and differ, so that each can be applied, and the test that would decide."""
     if found.open_question:
-        diffs = tuple(item.diff for item in found.proposals)
+        written = await context.read_patch(candidate)  # the issue's example as a test, if there is one
+        diffs = tuple(f"{written.diff}{item.diff}" for item in found.proposals)
         test = await asyncio.to_thread(_write_deciding_test, context, candidate.worktree, found)
         rows = (*_describe_offers(found), *test)
         _log_note(context, candidate, "locate", Offers(summary=found.open_question, diffs=diffs, rows=rows))
