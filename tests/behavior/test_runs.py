@@ -86,10 +86,10 @@ sys.path[:0] = sys.argv[1:4]
 import coder_calls, shop, test_shop
 answers = os.path.join(sys.argv[1], "answers")
 request = {"answers": answers, "changed": [["shop.py", "ordinal"]], "literals": [], "ignored": [],
-           "targets": ["t"], "tests": ["test_shop.py"], "seconds": 20}
+           "targets": ["t"], "tests": ["test_shop.py"], "seconds": float(sys.argv[4])}
 coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.1
 recorder = coder_calls.CallRecorder(request, sys.argv[1])
-for test in sys.argv[4:]:
+for test in sys.argv[5:]:
     recorder.begin(test)
     test_shop.test_new()
 sys.setprofile(None)
@@ -121,12 +121,22 @@ def test_records_calls_of_a_target_that_other_tests_made_before(tmp_path: Path) 
     assert {row["test"] for row in rows if row["kind"] == "own" and row["target"]} == {"t"}
 
 
-def record(place: Path, text: str, tests: Sequence[str] = ("t",)) -> list[dict[str, Any]]:
+def test_other_test_that_does_not_end_is_left_when_time_is_up(tmp_path: Path) -> None:
+    text = "import copy\n\ncalls = []\n\n\ndef page(number):\n    calls.append(number)\n"
+    text += "    while len(calls) > 1:\n        copy.copy(calls)\n"
+    rows = record(tmp_path, text, tests=("t", "other"), seconds=2.0)
+    assert {row["test"] for row in rows if row["kind"] == "own"} == {"t", "other"}
+
+
+def record(
+    place: Path, text: str, tests: Sequence[str] = ("t",), *, seconds: float = 20.0
+) -> list[dict[str, Any]]:
     """Return the answers of tests that call `page(11)`, all of which are recorded; `t` is a target."""
     (place / "shop.py").write_text(text)
     (place / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
-    argv = [sys.executable, "-c", RECORDING, str(place), str(TARGET), str(RUN_TARGET), *tests]
-    subprocess.run(argv, check=True)
+    paths = map(str, (place, TARGET, RUN_TARGET))
+    argv = [sys.executable, "-c", RECORDING, *paths, str(seconds), *tests]
+    subprocess.run(argv, check=True, timeout=60)
     return [json.loads(line) for line in (place / "answers").read_text().splitlines()]
 
 

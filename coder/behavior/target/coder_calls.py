@@ -94,7 +94,7 @@ class CallRecorder:
         self.begun: set[str] = set()
         self.reserve = self.seconds * TARGETS_SHARE
         self.end = 0.0
-        """Moment from which on no other test begins, after the targets."""
+        """Moment at which other tests end, after the targets; 0 before."""
         self.pid = os.getpid()
         self.environment = dict(os.environ)
         random.seed(0)  # the same on both sides, also where the project draws as it is imported
@@ -127,13 +127,18 @@ class CallRecorder:
     def begin(self, test: str) -> None:
         """Record the calls of another test from now on; end the process if all that may be is recorded."""
         self.test, self.is_target = test, test in self.targets
-        if not self.is_target and self.targets <= self.begun:
+        if self.targets <= self.begun:
             self.end = self.end or time.monotonic() + (self.seconds if self.targets else 1e9)
-            if not self.has_time or time.monotonic() > self.end:
-                self.note_cut()
-                os._exit(0)
+        self.end_if_late()
         self.begun.add(test)
         sys.setprofile(self if self.is_target or self.has_time else None)
+
+    def end_if_late(self) -> None:
+        """End the process, also within a test, if the targets are over and so is the time for other tests."""
+        is_over = self.end and not self.is_target and os.getpid() == self.pid
+        if is_over and not (self.has_time and time.monotonic() < self.end):
+            self.note_cut()
+            os._exit(0)
 
     @property
     def has_time(self) -> bool:
@@ -183,6 +188,7 @@ class CallRecorder:
     def __call__(self, frame: types.FrameType, event: str, _argument: Any) -> None:
         if event != "call":  # first: to read the code of a frame is an audited event
             return
+        self.end_if_late()  # a profiled test may take minutes before it calls the project again
         code = frame.f_code
         kind = self.kinds.get(code)
         if kind is None:
