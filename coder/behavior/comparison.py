@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import Any, Literal, NamedTuple
 
 from coder.core.ports import AnswerClasses
-from coder.core.value_text import ARGUMENTS, shorten_value
+from coder.core.value_text import ARGUMENTS, STATE, shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, BehaviorReport, Effect, Finding, describe_example
 
@@ -180,6 +180,7 @@ class BehaviorComparison:
             and (base[key].text, answer.text) != (TIME_OUT, TIME_OUT)
             and _is_answer(answer.text)
             and (key.kind == "own" or (key.path, key.name, key.call) not in tested)
+            and (base[key].test == answer.test or not _is_opaque(key.call))
         }
         random = {
             (key.path, key.name)
@@ -444,7 +445,7 @@ class BehaviorComparison:
         """
         functions = self._shown_functions if functions is None else functions
         changed = [key for key in self.changed if (key.path, key.name) in functions]
-        changed.sort(key=lambda key: (self._rank(key), len(key.call)))
+        changed.sort(key=lambda key: (self._rank(key), self._is_hidden(key), len(key.call)))
         seen: set[tuple[str, str]] = set()
         shown: list[CallKey] = []
         for key in changed:
@@ -521,6 +522,11 @@ class BehaviorComparison:
         """Functions whose calls are shown: those that tests call, else the changed ones."""
         direct = {(key.path, key.name) for key, pair in self.changed.items() if pair[1].is_direct}
         return direct or {(key.path, key.name) for key in self.changed}
+
+    def _is_hidden(self, key: CallKey) -> bool:
+        """Tell whether two answers differ in nothing that a caller sees at once."""
+        old, new = self.changed[key]
+        return old.text == new.text
 
     def _rank(self, key: CallKey) -> int:
         old, new = self.changed[key]
@@ -624,8 +630,6 @@ def _shape(text: str) -> str:
     return text.partition(":")[0] if text.startswith(RAISES) else "time-out" if text == TIME_OUT else "result"
 
 
-STATE = "; state "
-"""Part of an answer: what no representation shows."""
 SHARED, SHARED_TEXT = "\x1d", "the same "
 """Mark of an object that came before, and its text."""
 
@@ -656,6 +660,8 @@ def _differs(old: str, new: str) -> str:
     """Return what a call gave and gives now, or that it changes its arguments now."""
     if new.partition(ARGUMENTS)[0] == old.partition(ARGUMENTS)[0] and ARGUMENTS in new:
         return f"changes its arguments now: {_brief(new.partition(ARGUMENTS)[2])}"
+    results = [text.partition(ARGUMENTS)[0] for text in (old, new)]
+    old, new = results if results[0] != results[1] else (old, new)
     return f"gave {_brief(old, new)} and {_verb(new, old)} now"
 
 

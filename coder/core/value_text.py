@@ -10,6 +10,8 @@ MOST_CHARACTERS = 70
 """Length of a shown call or value, unless stated."""
 ARGUMENTS = "; arguments now "
 """In a result: what follows is the call as its object and its arguments are afterwards."""
+STATE = "; state "
+"""In a result: what follows is what no representation shows, of the result or of the object and arguments."""
 DEEPEST = 20
 """Nested brackets that are told apart."""
 _TOKENS = re.compile(
@@ -49,14 +51,27 @@ def shorten_value(text: str, *, other: str = "", limit: int = MOST_CHARACTERS) -
 def shorten_results(before: str, after: str, *, limit: int = MOST_CHARACTERS) -> tuple[str, str]:
     """Return two results of one call, each shortened around the difference.
 
-    Where they differ in what the call did to its object or arguments alone, only this is returned.
+    Where they differ in what the call did to its object or arguments alone, only this is returned, and where
+    they differ in what it gave, this alone if all is too long.
     """
-    (old, _, old_state), (new, _, new_state) = (text.partition(ARGUMENTS) for text in (before, after))
-    if old != new or old_state == new_state:
-        return shorten_value(before, other=after, limit=limit), shorten_value(
-            after, other=before, limit=limit
+    (shown, *hidden), (other, *other_hidden) = (text.split(STATE) for text in (before, after))
+    if shown == other and hidden != other_hidden:
+        states = tuple(
+            next((state for state in side if state not in opposite), "")
+            for side, opposite in ((hidden, other_hidden), (other_hidden, hidden))
         )
-    states = [_parse(state) for state in (old_state, new_state)]
+        return _describe_states(*states, limit=limit)
+    (old, _, old_state), (new, _, new_state) = (text.partition(ARGUMENTS) for text in (shown, other))
+    if old == new and old_state != new_state:
+        return _describe_states(old_state, new_state, limit=limit)
+    if old == new or (old_state != new_state and max(len(shown), len(other)) <= limit):
+        old, new = shown, other
+    return shorten_value(old, other=new, limit=limit), shorten_value(new, other=old, limit=limit)
+
+
+def _describe_states(before: str, after: str, *, limit: int) -> tuple[str, str]:
+    """Return what a call leaves on both sides: calls as their object and arguments are then, or objects."""
+    states = [_parse(state) for state in (before, after)]
     methods = {_join(parts[2:]) for parts in states if parts}
     texts = [_join(parts[:2] if len(methods) == 1 else parts) for parts in states]
     first, second = (

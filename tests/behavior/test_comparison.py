@@ -136,6 +136,13 @@ def test_call_beside_the_change_is_not_shown_as_answered_otherwise() -> None:
     assert (report.changed, [example.call for example in report.examples]) == (1, ["f(1)"])
 
 
+@pytest.mark.parametrize(("call", "inputs"), [("<Rule>", 1), ("'<Rule>'", 2)])
+def test_calls_whose_text_hides_values_are_compared_in_one_test_alone(call: str, inputs: int) -> None:
+    base = side({"1": "2"}, near={call: "[index]"})
+    change = {**side({"1": "3"}), key(call, "near"): CallAnswer("[foo]", GUARD)}
+    assert BehaviorComparison(base, change).report().changed == inputs
+
+
 def test_says_nothing_where_calls_of_targets_are_missing() -> None:
     assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "2"}), is_cut=True)) == []
 

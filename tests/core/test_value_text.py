@@ -63,7 +63,23 @@ CACHE = "LRUCache(_size=2, _data={{1: 'updated', 2: 2}}, _max=2, _order=OrderedD
         (
             "2; arguments now T(n=1).add(3)",
             "3; arguments now T(n=1).add(3)",
-            ("2; arguments now T(n=1).add(3)", "3; arguments now T(n=1).add(3)"),
+            ("2", "3"),
+        ),
+        (
+            "2; arguments now T(n=1).add(3)",
+            "3; arguments now T(n=2).add(3)",
+            ("2; arguments now T(n=1).add(3)", "3; arguments now T(n=2).add(3)"),
+        ),
+        (f"2; arguments now f({LIST})", "3; arguments now f([])", ("2", "3")),
+        (
+            f"<Result>; state Result(output='a', rows={LIST}); state Runner(runs=1)",
+            f"<Result>; state Result(output='b', rows={LIST}); state Runner(runs=1)",
+            ("leaves Result(output='a', …)", "leaves Result(output='b', …)"),
+        ),
+        (
+            "<T>; state T(n=1)",
+            "<T>; state T(n=1); state f(T(n=2))",
+            ("leaves all as it was", "leaves f(T(n=2))"),
         ),
     ],
 )
