@@ -191,6 +191,7 @@ REMEDIES: Mapping[str, str] = {
     "no-target": "a refactoring needs none; for a fix, add a test that fails without it",
     "wording": "if code was to change, it has not",
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
+    "skipped-test": "run it where it is not skipped: coder verify{of}",
     "untied-target": "use a value of the issue in it, or confirm it: coder verify{of} --test ID",
     "contradicted-test": "restore it if it still holds, else accept: coder verify{of} --accept-test-edits",
     "part": "coder verify{of} --wait",

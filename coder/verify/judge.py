@@ -993,6 +993,10 @@ class Judge:
                     return
                 if uncollected := self._describe_uncollected():
                     self._facts.cap("uncollected", uncollected)
+                elif skipped := self._find_skipped():
+                    verb = "is" if len(skipped) == 1 else "are"
+                    text = f"{condense_tests(skipped)}, added or edited by the change, {verb} skipped here"
+                    self._facts.cap("skipped-test", text)
                 else:
                     self._facts.cap("no-target", f"no test went from red to green{because}")
             return
@@ -1006,6 +1010,15 @@ class Judge:
         is_own = any(map(self._change.changes_test, tests))
         effect: Effect = "cap" if not is_own or self._change.is_off_topic(reds) else "open"
         self._facts.findings += findings(UNTIED, [text], effect=effect)
+
+    def _find_skipped(self) -> list[str]:
+        """Return the tests that the change adds or edits and that are skipped on it."""
+        results = self._targets.on_change.results
+        return [
+            result.id
+            for result in results
+            if result.outcome == "skipped" and self._change.changes_test(result.id)
+        ]
 
     def _describe_uncollected(self) -> str:
         """Return which changed files have tests that the runner does not collect, and why; empty if none."""

@@ -257,6 +257,17 @@ def test_names_changed_tests_that_are_not_collected(tmp_path: Path, path: str) -
     assert [text.partition(":")[0] for text in describe_open(verdict)] == [line]
 
 
+def test_names_changed_tests_that_are_skipped(tmp_path: Path) -> None:
+    def skip_new_test(files: Files) -> list[TestResult]:
+        return [passed_result(NEW, "skipped") if test.id == NEW else test for test in run_suite(files)]
+
+    trees = FakeTrees(tmp_path, BASE, FIX)
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(skip_new_test), purpose=Purpose())
+    verdict = verifier.verify(trees.patch, ())
+    line = f"{NEW}, added or edited by the change, is skipped here"
+    assert [text.partition(": run")[0] for text in describe_open(verdict)] == [line]
+
+
 def test_flaky_target_is_not_held_against_an_issue_that_nobody_gave(tmp_path: Path) -> None:
     class OnlyWithAll(FakeRunner):
         def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
