@@ -73,10 +73,13 @@ class Attack:
         modules = sorted({*re.findall(r"\b(\w+)\.\w", self.text)} & sys.stdlib_module_names)
         return "\n".join(["from stage import *", *(f"import {name}" for name in modules), self.text])
 
+    def labelled_texts(self, label: str) -> list[str]:
+        """Return the texts that the docstring gives under a label."""
+        return re.findall(rf"^{label}: (.+)$", self.text, re.MULTILINE)
+
     def labelled_text(self, label: str) -> str:
-        """Return the text that the docstring gives under a label."""
-        match = re.search(rf"^{label}: (.+)$", self.text, re.MULTILINE)
-        return match[1] if match else ""
+        """Return the first of these texts; empty without any."""
+        return next(iter(self.labelled_texts(label)), "")
 
     @property
     def title(self) -> str:
@@ -94,7 +97,8 @@ def describe_escape(attack: Attack, stage: Stage, walls: SandboxBackend | None) 
     telling: list[str] = []
     with _write_during(attack, stage, is_isolated=walls is not None):
         output = _run_inside(attack, stage, walls, telling) if walls else _run_outside(attack, stage)
-    output += _run_user_side(attack, stage, telling, is_isolated=walls is not None)
+    for action in attack.labelled_texts("Then"):
+        output += _run_user_side(action, stage, telling, is_isolated=walls is not None)
     signs = ["it says so"] if "ESCAPED" in output.splitlines() else []
     signs += ["nobody cut its output"] if len(output) > UNCUT else []
     signs += ["the secret came out"] if stage.secret in output else []
@@ -172,9 +176,9 @@ ProcessSandbox(os.environ, backend={backend}).run(\
     return ""
 
 
-def _run_user_side(attack: Attack, stage: Stage, named_files: list[str], *, is_isolated: bool) -> str:
+def _run_user_side(action: str, stage: Stage, named_files: list[str], *, is_isolated: bool) -> str:
     """Do what follows on the user's side: with coder's precautions, or without any."""
-    match attack.labelled_text("Then").split(maxsplit=1):
+    match action.split(maxsplit=1):
         case ["git"]:
             (_run_guarded_git if is_isolated else _run_plain_git)(stage)
         case ["read", name]:

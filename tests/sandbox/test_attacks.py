@@ -77,9 +77,7 @@ def test_closed_stage_leaves_no_thread(tmp_path: Path) -> None:
     assert not [thread for thread in threads if thread.is_alive()]
 
 
-@pytest.mark.parametrize(
-    "name", ["write_checkout", *by_hand("read_ssh_key", "tcp_loopback", "nested_repository")]
-)
+@pytest.mark.parametrize("name", ["write_files", *by_hand("read_files", "tcp", "nested_repository")])
 def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
     with open_stage(tmp_path / "stage") as stage:
@@ -87,7 +85,8 @@ def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["nested_repository", *by_hand("link_to_key", "plant_workflow", "replace_git_pointer")]
+    "name",
+    ["nested_repository", *by_hand("links_to_keys", "plant_files_that_run_later", "replace_git_pointer")],
 )
 def test_nothing_acts_on_residue_of_attacks(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)

@@ -1,7 +1,11 @@
-"""Kills another program of the person.
+"""Kills another program of the person: by its number, its process group, and a descriptor for it.
 
 Landlock before 6: it knows nothing of signals.
 """
 
-os.kill(at.victim, signal.SIGKILL)
+attempt(
+    lambda: os.kill(at.victim, signal.SIGKILL),
+    lambda: os.killpg(at.victim, signal.SIGKILL),
+    lambda: signal.pidfd_send_signal(os.pidfd_open(at.victim), signal.SIGKILL),
+)
 time.sleep(0.2)

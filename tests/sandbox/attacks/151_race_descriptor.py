@@ -6,17 +6,8 @@ turning = os.dup(inside)
 
 
 def swap():
-    while time.monotonic() < end:
-        os.dup2(outside, turning)
-        os.dup2(inside, turning)
+    os.dup2(outside, turning)
+    os.dup2(inside, turning)
 
 
-end = time.monotonic() + 1.5
-thread = threading.Thread(target=swap)
-thread.start()
-while time.monotonic() < end:
-    try:
-        os.fchmod(turning, 0o777)
-    except OSError:
-        continue
-thread.join()
+race(swap, lambda: os.fchmod(turning, 0o777), 1.5)

@@ -6,25 +6,12 @@ turning = socket.socket(fileno=os.dup(plain.fileno()))
 
 
 def swap():
-    while time.monotonic() < end:
-        for other in (own, datagram, plain):
-            os.dup2(other.fileno(), turning.fileno())
+    for other in (own, datagram, plain):
+        os.dup2(other.fileno(), turning.fileno())
 
 
-end = time.monotonic() + 0.8
-thread = threading.Thread(target=swap)
-thread.start()
-while time.monotonic() < end:
-    for attempt in (lambda: turning.connect(("127.0.0.1", at.tcp)), lambda: turning.listen()):
-        try:
-            attempt()
-        except OSError:
-            continue
-thread.join()
+race(swap, lambda: attempt(lambda: turning.connect(("127.0.0.1", at.tcp)), turning.listen), 0.8)
 if not plain.getsockname()[0].startswith("127.") and plain.getsockname()[1]:
     escaped_in_network()
-try:
-    plain.settimeout(1)
-    print(plain.recv(100).decode())
-except OSError:
-    pass
+plain.settimeout(1)
+attempt(lambda: print(plain.recv(100).decode()))

@@ -4,6 +4,8 @@ import ctypes
 import json
 import os
 import platform
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,3 +27,46 @@ def escaped_in_network():
     """Says so, unless this program is alone in a network namespace."""
     if os.readlink("/proc/self/ns/net") == at.network:
         print("ESCAPED")
+
+
+def attempt(*ways):
+    """Tries each way, whatever has come of those before."""
+    for way in ways:
+        try:
+            way()
+        except (OSError, ValueError):
+            continue
+
+
+def encode(value):
+    return value.encode() if isinstance(value, str) else value
+
+
+def greeting(way, address):
+    """What a server says to one who connects."""
+    with way:
+        way.settimeout(3)
+        way.connect(address)
+        return way.recv(100).decode()
+
+
+def open_checkout():
+    """Descriptors of files of the checkout, open for reading only, as far as these are seen."""
+    found = []
+    for name in (".git/HEAD", "main.py"):
+        attempt(lambda: found.append(os.open(os.path.join(at.project, name), os.O_RDONLY)))
+    return found
+
+
+def race(swap, attack, seconds):
+    """Repeats both for a time, one beside the other."""
+    end = time.monotonic() + seconds
+
+    def repeat(step):
+        while time.monotonic() < end:
+            attempt(step)
+
+    thread = threading.Thread(target=repeat, args=(swap,))
+    thread.start()
+    repeat(attack)
+    thread.join()

@@ -1,3 +1,0 @@
-"""Makes a branch with git's plumbing."""
-
-subprocess.run(["git", "update-ref", "refs/heads/owned", "HEAD"], check=True)

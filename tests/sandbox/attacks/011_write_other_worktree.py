@@ -1,3 +1,0 @@
-"""Changes another candidate's files."""
-
-Path(at.other, "main.py").write_text("owned")

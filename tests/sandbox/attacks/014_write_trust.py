@@ -1,3 +1,0 @@
-"""Makes itself trusted."""
-
-Path(at.home, ".config/coder/trusted.json").write_text("owned")

@@ -1,3 +1,0 @@
-"""Forges a session's log."""
-
-Path(at.home, ".local/state/coder/sessions/s1/events.jsonl").write_text("owned")

@@ -1,3 +1,0 @@
-"""Deletes a file of the checkout."""
-
-Path(at.project, "main.py").unlink()

@@ -1,3 +1,0 @@
-"""Reads the person's passwords."""
-
-print(Path(at.home, ".netrc").read_text())
