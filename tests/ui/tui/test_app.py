@@ -317,15 +317,6 @@ async def test_key_changes_mode_and_history_comes_back() -> None:
     assert (terminal.draft, [request.mode for request in terminal.requests]) == ("", ["plan"])
 
 
-async def test_help_lists_commands_until_closed() -> None:
-    async with stage() as terminal:
-        await terminal.type("a draft")
-        await terminal.press("f1")
-        assert terminal.app.screen.is_modal and "/fix" in terminal.text
-        await terminal.press("escape")
-        assert terminal.prompt.text == "a draft"
-
-
 TAKEN = MessageFinished(candidate="c1", message=UserMessage(text="The person adds: first"))
 
 

@@ -81,29 +81,3 @@ async def test_model_is_listed_and_changed(world: World) -> None:
         assert "No provider is known" in terminal.text
         await terminal.say("/model acme:small")
         assert "acme:small" in terminal.text.splitlines()[0]
-
-
-ANSWERS = {
-    "/strategy": "strategy: none",
-    "/effort low": "From the next request on: effort low",
-    "/doctor": "ok  sandbox",
-    "/theme": "* textual-dark",
-    "/theme drakula": "There is no theme drakula. Did you mean dracula?",
-    "/model acme:large /ask why": "/model takes one word, not 'acme:large /ask why'.",
-    "/cost": "costs by day",
-    "/undoo": "There is no command /undoo. Do you mean /undo?",
-    "/xyzzy": "There is no command /xyzzy. /help lists all.",
-    "/!ls": "There is no command /!ls. Without the slash, !ls runs in the sandbox.",
-    "/Undo x": "There is no command /Undo. Do you mean /undo?",
-    "/2 fails": "There is no command /2. /help lists all.",
-}
-"""Commands and text of the answers to them."""
-
-
-@pytest.mark.thorough
-async def test_commands_show_their_answer(world: World) -> None:
-    async with world.stage() as terminal:
-        for command, shown in ANSWERS.items():
-            assert shown not in terminal.text
-            await terminal.say(command)
-            assert shown in terminal.text
