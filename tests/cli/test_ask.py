@@ -1,9 +1,6 @@
 """Questions at the command line: a research over the wire, its interruption, and answers without a model."""
 
 import json
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -61,31 +58,6 @@ def test_research_ends_in_a_checked_report(place: Place, server: FakeServer, tmp
     follow_up = place.coder("ask", "And hours?", "--continue", *model_options(server))
     assert "It splits." in json.dumps(server.requests[-1]["messages"])
     assert "The answer is incomplete: coder ask --deep looks further." in follow_up.stdout
-
-
-@pytest.mark.thorough
-def test_interrupted_research_is_taken_up(place: Place, server: FakeServer) -> None:
-    server.turns += [PLAN, RESEARCH, Turn(text="I think", stalls=True)]
-    running = subprocess.Popen(
-        place.command("ask", QUESTION, "--deep", *model_options(server)),
-        cwd=place.repository,
-        env=place.environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 60
-    while len(server.requests) < 3 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.5)
-    running.send_signal(signal.SIGINT)
-    running.communicate(timeout=60)
-    assert running.returncode == 130
-    server.turns[:] = [RESEARCH, ENOUGH, REPORT]
-    asked_before = len(server.requests)
-    result = place.coder("ask", QUESTION, "--deep", "--continue", *model_options(server))
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert len(server.requests) - asked_before == 3
-    assert "## Key findings" in result.stdout
 
 
 def test_limit_keeps_what_was_found(place: Place, server: FakeServer) -> None:

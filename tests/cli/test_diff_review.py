@@ -10,7 +10,7 @@ from tests.builders import git
 from tests.cli.terminal import Terminal
 from tests.models.fakes import Turn, serve
 from tests.models.wires import chat_stream, openai_error
-from tests.place import ISSUE, Place, call
+from tests.place import Place, call
 
 DIFF = (
     "--- a/clock.py\n+++ b/clock.py\n@@ -1,3 +1,4 @@\n def minutes(text):\n+    # hours and minutes\n"
@@ -35,52 +35,6 @@ def start(place: Place) -> Iterator[Callable[..., Terminal]]:
             return terminal
 
         yield start
-
-
-@pytest.mark.thorough
-@pytest.mark.loopback
-def test_reviews_on_the_terminal(place: Place, start: Callable[..., Terminal]) -> None:
-    with serve(chat_stream, openai_error, [PATCH, PATCH]) as server:
-        model = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
-        terminal = start("fix", ISSUE, *model, "--dry-run")
-        terminal.wait_for("Dry run: 1 hunk")
-        terminal.press("n", "q")
-        assert "nothing was written to the repository" in terminal.finish()
-        assert place.fix(server).returncode == 0
-
-    terminal = start("log", "diff", "last")
-    terminal.wait_for("1 hunk")
-    terminal.press("q")
-    terminal.finish()
-    assert place.coder("log", "diff", "last").stdout.startswith("diff --git a/clock.py b/clock.py\n")
-
-    head = git(place.repository, "rev-parse", "HEAD")
-    terminal = start("apply", "last")
-    terminal.wait_for("enter applies the whole fix")
-    terminal.press("\x1b")
-    assert "Nothing was applied." in terminal.finish()
-    assert git(place.repository, "status", "--porcelain") == ""
-
-    terminal = start("apply", "last")
-    terminal.wait_for("enter applies the whole fix")
-    terminal.press_until("e", "New lines of clock.py")
-    terminal.press(*DELETE_SECOND_LINE, KEEP)
-    terminal.wait_for("applies them, uncommitted and not verified")
-    terminal.press("\r")
-    sentence = " ".join(terminal.finish().split())
-    assert "(1 of 1 hunks) is in your files, uncommitted. It is not what was PROVEN." in sentence
-    source = (place.repository / "clock.py").read_text()
-    assert "# hours and minutes" not in source and "+ int(rest)" in source
-    assert git(place.repository, "rev-parse", "HEAD") == head
-    git(place.repository, "checkout", "--quiet", "clock.py")
-
-    place.environment["CODER_SCREEN_READER"] = "true"
-    terminal = start("log", "diff", "last")
-    assert "diff --git a/clock.py b/clock.py" in terminal.finish()
-
-    terminal = start("apply", "last", "-y")
-    assert "holds the fix" in terminal.finish()
-    assert "# hours and minutes" in (place.repository / "clock.py").read_text()
 
 
 @pytest.mark.loopback

@@ -66,7 +66,7 @@ def interrupt(running: "subprocess.Popen[str]", number: signal.Signals) -> float
 
 
 @pytest.mark.skipif(not adopts_orphans(), reason="daemons are found on Linux only")
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_ends_with_all_processes_and_leaves_nothing(place: Place, number: signal.Signals) -> None:
     before = place.user_state()
     ignored = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does for background jobs of a script

@@ -1,39 +1,11 @@
 """`coder verify` in projects whose tests need files that git ignores, and in an unfinished merge."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.builders import git, write
 from tests.place import Place
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-def test_judges_workspace_of_change_with_installed_packages(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    git(place.repository, "rm", "-q", "-r", ".")
-    imports = "import { test } from 'node:test'\nimport half from '@x/half'\n"
-    files = {
-        ".gitignore": "node_modules/\n",
-        "package.json": '{"private": true, "scripts": {"test": "node --test tests/"}}',
-        "half/package.json": '{"name": "@x/half", "main": "half.js"}',
-        "half/half.js": "exports.check = (n, half) => require('same')(n / 3, half)\n",
-        "tests/half.test.mjs": f"{imports}test('halves', () => half.check(8, 4))\n",
-    }
-    write(place.repository, files)
-    git(place.repository, "add", "--all")
-    git(place.repository, "commit", "-qm", "start")
-    same = "module.exports = (a, b) => { if (a !== b) throw new Error(`${a} is not ${b}`) }\n"
-    write(place.repository, {"node_modules/same/index.js": same})
-    (place.repository / "node_modules" / "@x").mkdir()
-    (place.repository / "node_modules" / "@x" / "half").symlink_to("../../half")
-    write(place.repository, {"half/half.js": files["half/half.js"].replace("3", "2")})
-    git(place.repository, "commit", "-qam", "divide by two")
-    (place.repository / "half" / "half.js").write_text("throw new Error('of the user')\n", encoding="utf-8")
-    result = place.coder("verify", "HEAD", "--trust")
-    assert "1 passed (before: 1 failed)" in result.stdout, result.stdout + result.stderr
 
 
 def test_names_unresolved_conflicts(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 from coder.behavior.comparison import group_by_answers, read_answers
 from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.ports import Edit, Limits, TextChange
-from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.launch import TARGET as RUN_TARGET
 from coder.warm.trials import TARGET, PytestTrials
@@ -376,18 +375,6 @@ def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path
         )
     ]
     assert [trial.outcome for trial in results] == ["timeout", "passed", "timeout"]
-
-
-@pytest.mark.thorough
-def test_works_in_sandbox(tmp_path: Path) -> None:
-    walls = choose_backend().backend
-    if walls is None:
-        pytest.skip("no sandbox on this machine")
-    with ProcessSandbox(os.environ, backend=walls, exposed=(RUN_TARGET, TARGET)) as sandbox:
-        trials = make_trials(sandbox, tmp_path, SHOP)
-        edits = [replacement(SHOP["shop.py"], "shop.py", "- 1", new) for new in ("- 0", "- 2")]
-        results = [*trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], edits, seconds=30.0)]
-    assert [trial.outcome for trial in results] == ["passed", "failed"]
 
 
 def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:

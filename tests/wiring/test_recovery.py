@@ -155,25 +155,3 @@ def test_ignores_foreign_record(root: Path) -> None:
     for text in ("", "[]", "{}", json.dumps({"common": str(root)})):
         (directory / INTENT_FILE).write_text(text)
         assert recover_sessions() == ()
-
-
-@pytest.mark.thorough
-def test_concurrent_sessions_have_own_branch_and_note(root: Path) -> None:
-    directories = [write_session_log(root, f"20260101-000000-abc{number}") for number in range(3)]
-    processes = [start_delivery(root, directory, "never") for directory in directories]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in processes:
-        with process:
-            process.communicate()
-        assert process.returncode == 0
-    branches = git(root, "for-each-ref", "--format=%(objectname)", "refs/heads/coder").split()
-    assert len(branches) == len(set(branches)) == 3
-    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(
-        branches
-    )

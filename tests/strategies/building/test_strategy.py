@@ -153,19 +153,6 @@ def run_build(
     return handle.id, end, handle.log
 
 
-@pytest.mark.thorough
-def test_writers_overlap(root: Path) -> None:
-    plan = plan_of(NAMES)
-    arrived: list[str] = []
-    model = MeetingModel(plan, arrived, meeting=len(NAMES))
-    _, end, log = run_build(root, model)
-    changes = [record.event for record in log.records if isinstance(record.event, StageChanged)]
-    states = [change.state for change in changes if change.stage == "GENERATE" and change.component]
-    assert states == ["running"] * 3 + ["done"] * 3
-    assert end.verdict is not None and end.verdict.is_deliverable
-    assert set(end.roles) == {"planner", "writer", "reviewer"}
-
-
 class MeetingModel(ScriptedModel):
     """Answers the requests of writers only when as many as expected wait, or never."""
 

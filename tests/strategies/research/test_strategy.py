@@ -2,19 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from coder.core.errors import LimitReached, ModelError
 from coder.core.events import (
-    BudgetSpent,
     CandidateDropped,
     CandidateForked,
     NoteMade,
@@ -259,39 +252,3 @@ def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Pa
     (request,) = context.model.requests  # type: ignore[attr-defined]
     assert "Known already." in request.messages[0].text
     assert request.system.startswith("You answer questions")
-
-
-@pytest.mark.thorough
-@given(
-    topics=st.integers(1, 5),
-    looks=st.integers(0, 4),
-    requests=st.none() | st.integers(1, 20),
-    tokens=st.none() | st.integers(5_000, 400_000),
-)
-def test_one_budget_holds_for_all_roles_together(
-    tmp_path: Path, topics: int, looks: int, requests: int | None, tokens: int | None
-) -> None:
-    titles = [f"part {number}" for number in range(topics)]
-    usage = Usage(input_tokens=1_500, output_tokens=200)
-    look = ScriptStep(
-        when="Your part: ", calls=(ScriptedCall(name="search", arguments={"pattern": ""}),), usage=usage
-    )
-    scenes = [
-        plan(*titles),
-        *[look] * (looks * topics),
-        *map(research, titles),
-        evaluation("deepen", *titles),
-        *map(research, titles),
-        report(),
-    ]
-    scenes = [scene.model_copy(update={"usage": usage}) for scene in scenes]
-    context = kit(tmp_path, scenes, issue=QUESTION, budget=Budget(requests=requests, tokens=tokens))
-    task = context.task.model_copy(update={"deep": True, "mode": "ask", "iterations": 2})
-    context = replace(context, task=task)
-    with suppress(LimitReached, ModelError):
-        asyncio.run(research_question(context, context.repository.create_candidate("c1")))
-    spent = events(context.log, BudgetSpent)
-    assert requests is None or len(spent) <= requests
-    total = sum(event.usage.input_tokens + event.usage.output_tokens for event in spent)
-    assert tokens is None or total <= tokens
-    assert total == context.budget.spent.input_tokens + context.budget.spent.output_tokens

@@ -3,24 +3,13 @@
 import threading
 from pathlib import Path
 
-import pytest
-
-from coder.core.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
-from coder.verify.base import BASELINE_SECONDS, NO_HISTORY
+from coder.core.verdict import ReproductionResult, RunProblem, TestResult
+from coder.verify.base import BASELINE_SECONDS
 from coder.verify.issue import Purpose
-from coder.verify.run import ParallelRunner, PytestRunner
 from coder.verify.verifier import ENDLESS_TEST_ADVICE, WorktreeVerifier
-from tests.builders import write
-from tests.verify.conftest import Run
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
-
-
-def _verifier(trees: FakeTrees, runner: PytestRunner, issue: str) -> WorktreeVerifier:
-    return WorktreeVerifier(
-        trees=trees, runner=ParallelRunner(runner, NO_HISTORY), purpose=Purpose(issue=issue)
-    )
 
 
 def test_measures_baseline_once(tmp_path: Path) -> None:
@@ -154,30 +143,3 @@ def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(suite, problem=lambda _tests: wrong)
     reproduction = reproduce(tmp_path, runner, {TEST: "new"})
     assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))
-
-
-@pytest.mark.thorough
-def test_fixed_endless_loop_is_proven_by_real_runs(
-    tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("coder.verify.run.TEST_SECONDS", 1.0)
-    monkeypatch.setattr("coder.verify.run.ENDLESS_AGAIN_SECONDS", 1.0)
-    base = {
-        "calc.py": (
-            "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n"
-            "    return count\n"
-        ),
-        "test_calc.py": (
-            "from calc import halved\ndef test_none(): assert halved(1) == 0\n"
-            "def test_some(): assert halved(8) == 3\n"
-        ),
-    }
-    write(tmp_path / "checkout", base)
-    (tmp_path / "trees").mkdir()
-    trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
-    verdict = _verifier(trees, make_runner(tmp_path / "checkout"), "").verify(trees.patch, ())
-    assert (verdict.kind, verdict.targets) == (VerdictKind.FIXED, ("test_calc.py::test_some",))
-    assert (verdict.before, verdict.after) == (
-        Counts(passed=1, failed=1, partial=True),
-        Counts(passed=2),
-    )
