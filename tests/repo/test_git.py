@@ -6,7 +6,6 @@ import pytest
 
 from coder.core.errors import GitError, UserError
 from coder.repo.git import Git, find_checkout
-from coder.repo.worktrees import add_worktree
 from tests.builders import git, repo
 
 
@@ -76,18 +75,6 @@ def test_ignores_git_environment_variables(
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
     assert find_checkout(root).git.items("ls-files", "-z") == ["a.py"]
-
-
-def test_runs_no_hook_and_no_monitor(root: Path, tmp_path: Path) -> None:
-    fake_git(tmp_path / "evil", f"touch {tmp_path}/ran")
-    git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "git"))
-    git(root, "config", "core.hooksPath", str(tmp_path / "evil"))
-    (tmp_path / "evil" / "git").rename(tmp_path / "evil" / "post-checkout")
-    git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "post-checkout"))
-    place = find_checkout(root)
-    place.git.call("update-index", "--refresh")
-    add_worktree(place, tmp_path / "tree", commit="HEAD", tree="HEAD")
-    assert not (tmp_path / "ran").exists()
 
 
 def test_waits_for_lock_about_to_be_released(root: Path, tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.ports import History, Repository
 from coder.core.values import Patch
 from coder.repo.delivery import INTENT_FILE
-from coder.repo.repository import SessionRepository, open_repository
+from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_candidate, open_session_repository
 
@@ -27,13 +26,6 @@ def files(tree: Path) -> dict[str, str]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return repo(tmp_path / "r", FILES)
-
-
-def test_satisfies_the_ports() -> None:
-    def as_ports(repository: SessionRepository) -> tuple[Repository, History]:
-        return repository, repository.history
-
-    assert callable(as_ports)
 
 
 def test_whole_session_touches_nothing_of_user(root: Path, tmp_path: Path) -> None:
@@ -209,27 +201,6 @@ def test_delivers_fix_of_uncommitted_work_as_diff(root: Path) -> None:
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
-def test_delivers_same_result_with_or_without_rebase(root: Path) -> None:
-    write(
-        root,
-        {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")},
-    )
-    with open_candidate(root) as (repository, candidate):
-        write(
-            candidate.worktree,
-            {"a.py": (root / "a.py").read_text(encoding="utf-8").replace("line 3\n", "line 3, fixed\n")},
-        )
-        patch = repository.candidate_patch(candidate)
-        on_head = repository.rebase_on_head(patch)
-        assert on_head is not None
-        commits = [
-            repository.deliver(candidate_patch, message="fix", evidence="", slug="x").commit
-            for candidate_patch in (patch, on_head)
-        ]
-    trees = {git(root, "show", f"{commit}:a.py") + "\n" for commit in commits}
-    assert trees == {LINES.replace("line 3\n", "line 3, fixed\n")}
-
-
 def test_a_binary_change_survives_delivery(root: Path) -> None:
     with open_candidate(root) as (repository, candidate):
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
@@ -291,18 +262,6 @@ def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
             assert files(tree)["in/a.py"] == "fixed\n"
         assert repository.deliver(patch, message="fix", evidence="", slug="x").commit
     assert not (root / "out").exists()
-
-
-def test_keeps_lfs_pointer(tmp_path: Path) -> None:
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
-    root = repo(
-        tmp_path / "r",
-        {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"},
-    )
-    with open_candidate(root) as (repository, candidate):
-        assert files(candidate.worktree)["big.bin"] == pointer
-        write(candidate.worktree, {"a.py": FIXED})
-        assert repository.candidate_patch(candidate).paths == ("a.py",)
 
 
 def test_excludes_nested_repository_and_runs_nothing(root: Path, tmp_path: Path) -> None:

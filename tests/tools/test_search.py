@@ -1,6 +1,5 @@
 """Output of `search`, how it narrows, and the requests it refuses."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,6 @@ def test_shows_hits_by_file_with_line_numbers(tmp_path: Path) -> None:
     assert call_tool(search, space, pattern=r"def \w+size") == (
         "1 match in tests/test_box.py\n   4-5| def test_size():"
     )
-
-
-def test_names_pipe_that_would_block(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a.py": "Box\n"})
-    os.mkfifo(tmp_path / ".gitignore")
-    assert ".gitignore is not a regular file" in call_refused_tool(search, space, pattern="Box")
 
 
 def test_skips_ignored_files_but_not_dotted_directories(tmp_path: Path) -> None:

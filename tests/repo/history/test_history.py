@@ -74,19 +74,6 @@ def test_time_limit_returns_partial_results(history: GitHistory) -> None:
         limited_history.blame("a.py", 1, 1)
 
 
-def test_runs_no_configured_program(history: GitHistory, tmp_path: Path) -> None:
-    history = copy_of(history, tmp_path)
-    root = history.git.directory
-    write(root, {".git/info/attributes": "*.py diff=evil\n"})
-    for key in ("diff.external", "diff.evil.textconv", "diff.evil.command", "gpg.program", "core.pager"):
-        git(root, "config", key, f"touch {tmp_path}/ran; cat")
-    git(root, "config", "log.showSignature", "true")
-    history.show("HEAD")
-    history.log(path="a.py", lines=(1, 2))
-    history.blame("a.py", 1, 2)
-    assert not (tmp_path / "ran").exists()
-
-
 @pytest.mark.parametrize("revision", ["nothing", "--output=evil", "HEAD:a.py"])
 def test_refuses_unknown_revision(history: GitHistory, revision: str) -> None:
     with pytest.raises(GitError, match="There is no commit"):
