@@ -15,10 +15,9 @@ from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,
     check_readable,
-    decode_text,
     format_count,
     path_category,
-    read_bytes_or_empty,
+    read_text_or_empty,
     resolve_existing,
 )
 
@@ -37,7 +36,7 @@ NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::)[^\W\d][\w$]*)*(?:\(\))?")
 QUESTION = re.compile(rf"(?:(?P<who>who depends on)|tests that run) (?P<name>{NAME.pattern})\??")
 LONGEST_PATTERN = 4000
 LARGEST_PARSED = 1_000_000
-"""Bytes; in a larger file the enclosing definition of a hit is not shown."""
+"""Characters; in a larger file the enclosing definition of a hit is not shown."""
 
 
 @tool
@@ -223,11 +222,8 @@ def _group_by_file(workspace: Workspace, hits: Sequence[Hit], counts: Mapping[st
 
 
 def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
-    data = read_bytes_or_empty(workspace.root, path) if path.endswith(SOURCE_SUFFIXES) else b""
-    if not 0 < len(data) <= LARGEST_PARSED:
-        return ()
-    indexed = workspace.index.cached_definitions(path, data)
-    return definitions(path, decode_text(data)) if indexed is None else indexed
+    text = read_text_or_empty(workspace.root, path) if path.endswith(SOURCE_SUFFIXES) else ""
+    return definitions(path, text) if len(text) <= LARGEST_PARSED else ()
 
 
 def _no_match_message(

@@ -26,11 +26,11 @@ STOP_WORDS = frozenset(STOP_WORD_TEXT.split())
 
 def count_terms(text: str) -> Counter[str]:
     """Count each identifier and the stems of its parts (`retry`, `valid` for `validation`), in lower case."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}  # a Counter looks each new key up in Python
     for word, count in Counter(WORD.findall(text)).items():
         for part in identifier_terms(word):
-            counts[part] += count
-    return counts
+            counts[part] = counts.get(part, 0) + count
+    return Counter(counts)
 
 
 @lru_cache(maxsize=200_000)

@@ -6,18 +6,16 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import groupby
-from queue import SimpleQueue
 from typing import Any
 
-from coder.files.tokenize import WORD, identifier_terms
+from coder.files.tokenize import count_terms, identifier_terms
 from coder.index.parsers import Definition, FileFacts, parse_facts
 from coder.permissions.secrets import Secrets
 
@@ -29,8 +27,8 @@ LONGEST_NAME = 200
 _SHAPES_ONLY = Secrets()
 Job = tuple[int, int, bytes, str, str]
 """Size, id, key, path and absolute path of a file."""
-DEFINED, USED, TOKEN, DERIVED = "d", "u", "t", "b"
-"""Kinds of terms, by their first letter: a defined bare name, a used one, a word, a base class."""
+DEFINED, USED, TOKEN = "d", "u", "t"
+"""Kinds of terms, by their first letter: a defined bare name, a used one, a word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,58 +48,37 @@ class FileRow:
 @dataclass(frozen=True, kw_only=True)
 class IndexPart:
     files: list[FileRow]
-    terms: dict[str, bytes]
-    """By kind and text: unsigned ints. Defined, derived, tokens: document << 8 | in the name << 7 | count;
-    used: file, count, lines."""
+    terms: dict[str, "array[int]"]
+    """By kind and text: unsigned ints. Defined, tokens: document << 8 | in the name << 7 | count; used: file,
+    count, lines."""
+    document_count: int
+
+    def number_documents(self, first_document: int) -> "IndexPart":
+        """Return the part with other numbers of its documents, which begin at 0."""
+        shift = first_document << 8
+        return IndexPart(
+            files=[replace(row, first_document=row.first_document + first_document) for row in self.files],
+            terms={
+                text: numbers if text[0] == USED else array("I", [number + shift for number in numbers])
+                for text, numbers in self.terms.items()
+            },
+            document_count=self.document_count,
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParsedBatch:
-    """A parsed batch without document numbers."""
-
-    found: list[tuple[int, str, FileFacts]]
-
-    @property
-    def document_count(self) -> int:
-        return sum(len(facts.definitions) + 1 for _, _, facts in self.found)
-
-    def number_documents(self, first_document: int) -> IndexPart:
-        terms = _Terms()
-        rows: list[FileRow] = []
-        for identity, text, facts in self.found:
-            rows.append(_row(identity, text, facts, first_document, terms))
-            first_document += len(facts.definitions) + 1
-        return IndexPart(files=rows, terms=terms.pack())
-
-
-class _Terms:
-    """Entries by term, a mapping for each kind."""
-
-    def __init__(self) -> None:
-        self.defined: dict[str, list[int]] = defaultdict(list)
-        self.used: dict[str, list[int]] = defaultdict(list)
-        self.tokens: dict[str, list[int]] = defaultdict(list)
-        self.derived: dict[str, list[int]] = defaultdict(list)
-
-    def pack(self) -> dict[str, bytes]:
-        """Return the entries as packed unsigned ints, by kind and text."""
-        kinds = ((DEFINED, self.defined), (USED, self.used), (TOKEN, self.tokens), (DERIVED, self.derived))
-        return {
-            kind + text: array("I", numbers).tobytes()
-            for kind, lines_by_text in kinds
-            for text, numbers in lines_by_text.items()
-        }
-
-
-def parse_files(files: Sequence[Job]) -> ParsedBatch:
+def parse_files(files: Sequence[Job]) -> IndexPart:
     """Parse files with secrets masked; skip a file whose content does not match its key."""
-    facts: list[tuple[int, str, FileFacts]] = []
+    terms: dict[str, array[int]] = defaultdict(lambda: array("I"))
+    rows: list[FileRow] = []
+    count = 0
     for _, identity, key, path, absolute in files:
         data = read_bytes(absolute)
         if data is not None and content_key(path, data) == key:
             text = "" if b"\0" in data else _SHAPES_ONLY.mask(data.decode("utf-8", "replace"))
-            facts.append((identity, text, parse_facts(path, text)))
-    return ParsedBatch(found=facts)
+            facts = parse_facts(path, text)
+            rows.append(_row(identity, text, facts, count, terms))
+            count += len(facts.definitions) + 1
+    return IndexPart(files=rows, terms=dict(terms), document_count=count)
 
 
 def read_bytes(absolute: str) -> bytes | None:
@@ -120,16 +97,24 @@ def content_key(path: str, data: bytes) -> bytes:
     ).digest()
 
 
-def _row(identity: int, text: str, facts: FileFacts, first_document: int, terms: _Terms) -> FileRow:
+def _row(
+    identity: int, text: str, facts: FileFacts, first_document: int, terms: dict[str, "array[int]"]
+) -> FileRow:
     for number, definition in enumerate(facts.definitions, first_document + 1):
         if len(definition.bare_name) <= LONGEST_NAME:
-            terms.defined[definition.bare_name].append(number << 8)
-        for base in facts.bases.get(definition.name, ()) if definition.kind != "variable" else ():
-            terms.derived[base.rpartition(".")[2]].append(number << 8)
+            terms[DEFINED + definition.bare_name].append(number << 8)
     for name, lines in facts.uses.items():
         if len(name) <= LONGEST_NAME:
-            terms.used[name] += (identity, len(lines), *lines)
-    lengths = _add_tokens(text, facts, first_document, terms.tokens)
+            terms[USED + name].extend((identity, len(lines), *lines))
+    lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
+    for ordinal, words in split_documents(text, facts.definitions):
+        lengths[ordinal] = min(sum(words.values()), LONGEST_LENGTH)
+        number = (first_document + ordinal) << 8
+        for word, count in words.items():
+            terms[TOKEN + word].append(number + (count if count < MOST_COUNT else MOST_COUNT))
+        for word in identifier_terms(facts.definitions[ordinal - 1].bare_name) if ordinal else ():
+            if word in words:
+                terms[TOKEN + word][-1] |= IN_NAME
     return FileRow(
         id=identity,
         first_document=first_document,
@@ -143,21 +128,6 @@ def _row(identity: int, text: str, facts: FileFacts, first_document: int, terms:
         ),
         bases=_json(facts.bases),
     )
-
-
-def _add_tokens(
-    text: str, facts: FileFacts, first_document: int, tokens: dict[str, list[int]]
-) -> "array[int]":
-    lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
-    for ordinal, words in split_documents(text, facts.definitions):
-        lengths[ordinal] = min(sum(words.values()), LONGEST_LENGTH)
-        number = (first_document + ordinal) << 8
-        for word, count in words.items():
-            tokens[word].append(number + (count if count < MOST_COUNT else MOST_COUNT))
-        for word in identifier_terms(facts.definitions[ordinal - 1].bare_name) if ordinal else ():
-            if word in words:
-                tokens[word][-1] |= IN_NAME
-    return lengths
 
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -192,48 +162,22 @@ def definition_from_row(row: Sequence[Any]) -> Definition:
 
 SMALL_BYTES = 1_500_000
 """Less than this is parsed faster than a process starts."""
-BATCH_BYTES = 1_000_000
-BATCHES = 4
-"""Batches for each worker, where that makes larger ones: terms are stored once per batch."""
 LARGEST_BATCH_BYTES = 4_000_000
 MOST_WORKERS = 8
-SCRIPT = (
-    "import sys; sys.path[:] = sys.argv[1:]; from coder.index.parsing import serve_batches; serve_batches()"
-)
+SCRIPT = "import sys; sys.path[:] = sys.argv[1:]; from coder.index.parsing import parse_batch; parse_batch()"
 Batch = Sequence[Job]
-Allocate = Callable[[int], int]
-"""Allocates so many consecutive document numbers and returns the first."""
 
 
-def parse_in_workers(files: Sequence[Job], allocate: Allocate) -> Iterator[IndexPart]:
+def parse_in_workers(files: Sequence[Job]) -> Iterator[IndexPart]:
     """Parse files, on all cores where that pays off."""
     total = sum(size for size, *_ in files)
     workers = min(os.cpu_count() or 1, total // SMALL_BYTES + 1, MOST_WORKERS)
-    batches = list(_batches(files, min(max(BATCH_BYTES, total // (workers * BATCHES)), LARGEST_BATCH_BYTES)))
-    locked_allocate = _with_lock(allocate)
+    batches = list(_batches(files, min(total // workers, LARGEST_BATCH_BYTES)))
     if workers < 2:
-        for batch in batches:
-            parsed = parse_files(batch)
-            yield parsed.number_documents(locked_allocate(parsed.document_count))
+        yield from map(parse_files, batches)
         return
-    idle: SimpleQueue[_Worker] = SimpleQueue()
-    all_workers = [_Worker() for _ in range(workers)]
-    for worker in all_workers:
-        idle.put(worker)
-
-    def parse_batch(batch: Batch) -> IndexPart:
-        worker = idle.get()
-        try:
-            return worker.part(batch, locked_allocate)
-        finally:
-            idle.put(worker)
-
-    try:
-        with ThreadPoolExecutor(workers, thread_name_prefix="index") as pool:
-            yield from pool.map(parse_batch, batches)
-    finally:
-        for worker in all_workers:
-            worker.end()
+    with ThreadPoolExecutor(workers, thread_name_prefix="index") as pool:
+        yield from pool.map(_parse_in_process, batches)
 
 
 def _batches(files: Sequence[Job], most: int) -> Iterator[Batch]:
@@ -249,80 +193,30 @@ def _batches(files: Sequence[Job], most: int) -> Iterator[Batch]:
         yield batch
 
 
-def _with_lock(allocate: Allocate) -> Allocate:
-    lock = threading.Lock()
-
-    def locked_allocate(count: int) -> int:
-        with lock:
-            return allocate(count)
-
-    return locked_allocate
-
-
-class _Worker:
-    """One process; where it fails, its batches are parsed in this process."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", SCRIPT, *filter(None, sys.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=os.sep,
-                start_new_session=True,
-            )
-        except OSError:
-            return
-
-    def part(self, batch: Batch, allocate: Allocate) -> IndexPart:
-        """Parse a batch in the worker process, or here where it fails."""
-        try:
-            count = self._ask(batch)
-            part = self._ask(allocate(count)) if isinstance(count, int) else None
-            if isinstance(part, IndexPart):
-                return part
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self.end()
-        parsed = parse_files(batch)
-        return parsed.number_documents(allocate(parsed.document_count))
-
-    def _ask(self, question: object) -> object:
-        if self._process is None or self._process.stdin is None or self._process.stdout is None:
-            raise EOFError
-        pickle.dump(question, self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()
-        return pickle.load(self._process.stdout)
-
-    def end(self) -> None:
-        """Kill the process; may be called twice."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+def _parse_in_process(batch: Batch) -> IndexPart:
+    """Parse a batch in another process, or in this one where that fails."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", SCRIPT, *filter(None, sys.path)],
+            input=pickle.dumps(batch),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            start_new_session=True,
+            check=True,
+        )
+        part = pickle.loads(done.stdout)
+        assert isinstance(part, IndexPart)
+    except (OSError, subprocess.CalledProcessError):
+        return parse_files(batch)
+    return part
 
 
-def serve_batches() -> None:
-    """Answer each batch with its number of documents, and the following number with the part.
-
-    Ends with the input.
-    """
+def parse_batch() -> None:
+    """Answer a batch on standard input with its part of the index on standard output."""
     gc.disable()  # nothing here forms reference cycles, and there are millions of objects to traverse
-    questions, answers = sys.stdin.buffer, sys.stdout.buffer
-    parsed = ParsedBatch(found=[])
-    while True:
-        try:
-            question = pickle.load(questions)
-        except EOFError:
-            return
-        if isinstance(question, int):
-            answer: object = parsed.number_documents(question)
-        else:
-            parsed = parse_files(question)
-            answer = parsed.document_count
-        pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+    part = parse_files(pickle.load(sys.stdin.buffer))
+    pickle.dump(part, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def split_documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
@@ -340,17 +234,8 @@ def split_documents(text: str, definitions: Sequence[Definition]) -> Iterator[tu
         pieces.setdefault(owner, []).extend(lines[start:end])
         start = end
     for owner in sorted(pieces):
-        if words := _words("\n".join(pieces[owner])):
+        if words := count_terms("\n".join(pieces[owner])):
             yield owner, words
-
-
-def _words(text: str) -> dict[str, int]:
-    """Count terms as `coder.files.tokenize.count_terms` does."""
-    counts: dict[str, int] = {}
-    for word, count in Counter(WORD.findall(text)).items():
-        for part in identifier_terms(word):
-            counts[part] = counts.get(part, 0) + count
-    return counts
 
 
 def _owners(lines: int, definitions: Sequence[Definition]) -> list[int]:

@@ -168,22 +168,17 @@ class Database:
 
         Files that changed in the meantime are skipped.
         """
-        before = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
-        count = before
-
-        def allocate(size: int) -> int:
-            nonlocal count
-            count += size
-            return int(count - size)
-
         ids = {
             key: self._connection.execute("INSERT INTO file (key) VALUES (?)", (key,)).lastrowid
             for key in files
         }
         jobs = [(size, ids[key], key, path, absolute) for key, (size, path, absolute) in files.items()]
-        self._store(
-            sorted(parse(jobs, allocate), key=lambda part: part.files[0].first_document if part.files else 0)
-        )
+        count = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
+        parts: list[IndexPart] = []
+        for part in parse(jobs):
+            parts.append(part.number_documents(count))
+            count += part.document_count
+        self._store(parts)
         self._connection.execute("UPDATE meta SET next_document = ?", (count,))
         self._connection.execute("DELETE FROM file WHERE first_document IS NULL")
         return self.stored_ids(files)
@@ -197,7 +192,7 @@ class Database:
         segment, pieces = self._take_segments(len(files))
         for part in parts:
             for text, entries in part.terms.items():
-                pieces.setdefault(text, []).append(entries)
+                pieces.setdefault(text, []).append(entries.tobytes())
         self._connection.executemany(
             "INSERT INTO term VALUES (?, ?, ?)",
             ((text, segment, b"".join(pieces[text])) for text in sorted(pieces)),

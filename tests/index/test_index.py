@@ -55,24 +55,6 @@ def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
     ) == ((), (), {})
 
 
-def test_definitions_of_known_content_need_no_tree_access(tmp_path: Path) -> None:
-    write(tmp_path / "tree", {"a.py": BOX})
-    index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
-    assert index.cached_definitions("a.py", BOX.encode()) is None
-    assert not (tmp_path / "index.sqlite").exists()
-    snapshot = index.refresh().definitions("a.py")
-    other = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
-    assert (
-        other.cached_definitions("copied/b.py", BOX.encode())
-        == index.cached_definitions("a.py", BOX.encode())
-        == snapshot
-    )
-    assert [index.cached_definitions("a.py", b"x = 1\n"), index.cached_definitions("a.rs", BOX.encode())] == [
-        None,
-        None,
-    ]
-
-
 def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     snapshot = SymbolIndex(tmp_path).refresh()
@@ -234,7 +216,6 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
     )
     alone = SymbolIndex(tree, tmp_path / "alone.sqlite").refresh()
     monkeypatch.setattr(parsing, "SMALL_BYTES", 1)
-    monkeypatch.setattr(parsing, "BATCH_BYTES", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(parsing, "parse_files", fail_in_this_process)
     together = SymbolIndex(tree, tmp_path / "together.sqlite").refresh()
