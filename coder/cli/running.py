@@ -17,9 +17,9 @@ from coder.core.errors import UserError
 from coder.core.events import DeliverNow, Stop
 from coder.core.task import Task
 from coder.repo.existing_change import delivered_diff
+from coder.session.log import run_and_follow
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole, read_answer
-from coder.ui.tui.services import run_and_follow
 from coder.wiring.session import Approach, Connect, SessionHandle, prepare_session
 
 

@@ -18,11 +18,11 @@ from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
 
 if TYPE_CHECKING:
-    from coder.core.events import SessionCommand, SessionFinished
     from coder.core.task import Mode, Restore
     from coder.sandbox.backend import SandboxBackend
     from coder.session.approval import PermissionDecision
     from coder.session.log import EventLog
+    from coder.session.session import Session
     from coder.settings import Config
     from coder.ui.tui.keys import KeyBindings
     from coder.ui.tui.services import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         TrustQuestion,
         UserRequest,
     )
-    from coder.wiring.session import SessionHandle
 
 SHOWN_SESSIONS = 2
 """Earlier sessions on the start screen."""
@@ -44,6 +43,7 @@ MOST_COMMITS = 100
 MOST_MESSAGES = 1_000
 """Messages of earlier sessions that the prompt recalls."""
 EFFORTS = ("default", "low", "medium", "high")
+HOW_TO_CHANGE = "To take another one from now on: /{}"
 
 
 def run_tui(
@@ -74,11 +74,8 @@ def run_tui(
     from coder.ui.tui.app import CoderApp
 
     app = CoderApp(
-        services.start,
+        services,
         repository=str(root),
-        model=services.choose_model,
-        services=services,
-        open_repository=services.open,
         theme=services.theme,
         keys=services.key_bindings,
         first_message=first_message,
@@ -99,13 +96,10 @@ def _converse(services: "InterfaceServices", first_message: str) -> "EventLog | 
 
     terminal = TerminalInput()
     dialogue = Dialogue(
-        services.start,
+        services,
         console=PipedConsole(force_terminal=False, no_color=True, highlight=False),
         read_line=terminal.read,
         discard_input=terminal.discard,
-        model=services.choose_model,
-        services=services,
-        open_repository=services.open,
         first_message=first_message,
     )
 
@@ -115,27 +109,6 @@ def _converse(services: "InterfaceServices", first_message: str) -> "EventLog | 
 
     asyncio.run(run())
     return dialogue.newest_log
-
-
-class InteractiveSession:
-    """Session that releases its resources when it ends."""
-
-    def __init__(self, handle: "SessionHandle", resources: ExitStack) -> None:
-        self._handle = handle
-        self._resources = resources
-
-    @property
-    def log(self) -> "EventLog":
-        return self._handle.log
-
-    def send(self, command: "SessionCommand") -> None:
-        self._handle.session.send(command)
-
-    async def run(self) -> "SessionFinished":
-        try:
-            return await self._handle.session.run()
-        finally:
-            await asyncio.to_thread(self._resources.close)
 
 
 class InterfaceServices:
@@ -178,7 +151,7 @@ class InterfaceServices:
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
         from coder.ui.tui.keys import describe_removed_bindings
-        from coder.ui.tui.services import OpenedRepository, RecordedSession
+        from coder.ui.tui.services import OpenedRepository
 
         find_checkout(self._directory)
         config = self.config
@@ -189,7 +162,7 @@ class InterfaceServices:
             trust=_trust_question(self.root, self._backend, self._trust) if needs_trust else None,
             has_alerts=config.alerts,
             notices=describe_removed_bindings(config.keys),
-            initial_session=RecordedSession(self.load_session(self._resumed)) if self._resumed else None,
+            initial_log=self.load_session(self._resumed) if self._resumed else None,
         )
 
     def overview(self) -> "Overview":
@@ -219,7 +192,7 @@ class InterfaceServices:
         if for_good:
             trust_repository(self.root)
 
-    async def start(self, request: "UserRequest") -> InteractiveSession:
+    async def start(self, request: "UserRequest") -> "Session":
         return await asyncio.to_thread(self._open_session, request)
 
     def choose_model(self) -> "SessionModel":
@@ -237,7 +210,7 @@ class InterfaceServices:
             "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
         )
 
-    def _open_session(self, request: "UserRequest") -> InteractiveSession:
+    def _open_session(self, request: "UserRequest") -> "Session":
         """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
         from coder.cli.forges import fetch_issue
         from coder.cli.options import find_issue_address, read_issue, typed_mentions
@@ -285,13 +258,42 @@ class InterfaceServices:
         task = setup.complete(asked, mentions=mentions)
         with ExitStack() as stack:
             handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
-            return InteractiveSession(handle, stack.pop_all())
+            handle.session.release = stack.pop_all().close
+            return handle.session
 
-    def list_sessions(self) -> Sequence[str]:
-        from coder.cli.log import LISTING_HEAD, session_lines
+    def answer(self, command: str, text: str) -> Sequence[str]:
+        from coder.cli import apply, log, machine
+        from coder.cli.options import StrategyName
 
-        lines = session_lines(self.root)
-        return [LISTING_HEAD, *lines] if lines else lines
+        match command:
+            case "sessions":
+                lines = log.session_lines(self.root)
+                return [log.LISTING_HEAD, *lines] if lines else lines
+            case "apply":
+                return [apply.apply_session(self.root, text or "last")]
+            case "undo":
+                return [apply.undo_session(self.root, text or "last")]
+            case "cost":
+                by = next((name for name in get_args(log.Grouping) if name == (text or "day")), None)
+                if by is None:
+                    raise UserError(f"Costs are added up by {', '.join(get_args(log.Grouping))}.")
+                return log.cost_lines(by)
+            case "doctor":
+                return list(machine.doctor_lines(self.root))
+            case _ if text:
+                return [self._change_setting(command, text)]
+            case "model":
+                return [
+                    *machine.model_lines(self.config, self.flags.get("model")),
+                    HOW_TO_CHANGE.format("model PROVIDER:NAME"),
+                ]
+            case "effort":
+                return [
+                    f"{self.config.effort}, of {', '.join(EFFORTS)}",
+                    HOW_TO_CHANGE.format("effort LEVEL"),
+                ]
+        names = ", ".join(get_args(StrategyName))
+        return [f"{self.config.strategy or 'linear'}, of {names}", HOW_TO_CHANGE.format("strategy NAME")]
 
     def load_session(self, session: str) -> "EventLog":
         from coder.session.log import EventLog
@@ -316,24 +318,6 @@ class InterfaceServices:
 
         point = go_back(f"{session}@{request}", self.root, restore=restore, forks=False)
         return point.session, describe_point(point, forks=False)
-
-    def apply(self, session: str) -> str:
-        from coder.cli.apply import apply_session
-
-        return apply_session(self.root, session)
-
-    def undo(self, session: str) -> str:
-        from coder.cli.apply import undo_session
-
-        return undo_session(self.root, session)
-
-    def list_costs(self, unit: str) -> Sequence[str]:
-        from coder.cli.log import Grouping, cost_lines
-
-        by = next((name for name in get_args(Grouping) if name == (unit or "day")), None)
-        if by is None:
-            raise UserError(f"Costs are added up by {', '.join(get_args(Grouping))}.")
-        return cost_lines(by)
 
     def read_messages(self) -> Sequence[str]:
         """Read lines of JSON, which only the user may read."""
@@ -455,27 +439,7 @@ class InterfaceServices:
 
         return load_config(self.root, self.flags)
 
-    def list_models(self) -> Sequence[str]:
-        from coder.cli.machine import model_lines
-
-        lines = model_lines(self.config, self.flags.get("model"))
-        return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
-
-    def describe_setting(self, name: str) -> Sequence[str]:
-        from coder.cli.options import StrategyName
-
-        config = self.config
-        if name == "effort":
-            return [
-                f"{config.effort}, of {', '.join(EFFORTS)}",
-                "To take another one from now on: /effort LEVEL",
-            ]
-        return [
-            f"{config.strategy or 'linear'}, of {', '.join(get_args(StrategyName))}",
-            "To take another one from now on: /strategy NAME",
-        ]
-
-    def change_setting(self, name: str, value: str) -> str:
+    def _change_setting(self, name: str, value: str) -> str:
         from coder.settings import load_config
         from coder.wiring.session import choose_approach
 
@@ -486,11 +450,6 @@ class InterfaceServices:
             choose_approach(config, model_name=flags.get("model"))
         self.flags[name] = value
         return f"From the next request on: {name} {value}"
-
-    def check_machine(self) -> Sequence[str]:
-        from coder.cli.machine import doctor_lines
-
-        return list(doctor_lines(self.root))
 
     @property
     def key_bindings(self) -> "KeyBindings":

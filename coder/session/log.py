@@ -1,11 +1,21 @@
 """Event log of a session: `append` numbers an event, `follow` yields past and future events in order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Protocol
 
-from coder.core.events import DeliverNowOffered, Event, Record, ToolStreamed, TransientEvent, Warned
+from coder.core.events import (
+    DeliverNowOffered,
+    Event,
+    Record,
+    SessionCommand,
+    Stop,
+    ToolStreamed,
+    TransientEvent,
+    Warned,
+)
 from coder.core.ports import Progress, RunListener, Store
 from coder.permissions.secrets import Secrets
 
@@ -109,3 +119,36 @@ class EventLog:
                 yield record_or_end
         finally:
             self._followers.remove(queue)
+
+
+class RunningSession(Protocol):
+    """Session as a front end sees it."""
+
+    @property
+    def log(self) -> EventLog: ...
+
+    def send(self, command: SessionCommand) -> None:
+        """Handle a command; one that comes too early or too late does no harm."""
+        ...
+
+    async def run(self) -> object:
+        """Run to the end, close the log, and release all resources."""
+        ...
+
+
+async def run_and_follow(running: RunningSession, show: Coroutine[None, None, None]) -> None:
+    """Run a session to its end beside what shows its log; stop it where its reader is gone.
+
+    An exception of either is raised as itself.
+    """
+    run, follower = asyncio.ensure_future(running.run()), asyncio.ensure_future(show)
+    try:
+        await asyncio.wait({run, follower}, return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            running.send(Stop())
+        await run
+        await follower
+    finally:
+        run.cancel()
+        follower.cancel()
+        await asyncio.wait({run, follower})

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import assert_never
 
@@ -79,6 +79,8 @@ class Session:
         self._notices = notices
         self._work: asyncio.Task[SessionOutcome] | None = None
         self._is_stopped = False
+        self.release: Callable[[], object] | None = None
+        """Releases the session's resources once it has ended; called in a thread."""
 
     def send(self, command: SessionCommand) -> None:
         """Handle a command from a front end; call only from the event loop's thread."""
@@ -125,6 +127,8 @@ class Session:
             return await self._run()
         finally:
             self._context.log.close()
+            if self.release is not None:
+                await asyncio.to_thread(self.release)
 
     async def _run(self) -> SessionFinished:
         context = self._context

@@ -25,7 +25,7 @@ from coder.core.values import Hunk, first_changed_line
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import format_result, summary_text
 from coder.patching.git_hunks import hunk_lines, split_git_diff
-from coder.session.log import EventLog
+from coder.session.log import EventLog, RunningSession, run_and_follow
 from coder.ui.describe import describe_event, summarize_arguments
 from coder.ui.summary import report_body, summary_lines
 from coder.ui.tui import services
@@ -70,18 +70,10 @@ class StoredConversation(NamedTuple):
 
 
 class EditorRepository(services.Services, Protocol):
-    """A repository that an editor has opened; each method but `start` may be slow, and raise CoderError."""
+    """A repository that an editor has opened."""
 
     @property
     def root(self) -> Path: ...
-
-    async def start(self, request: services.UserRequest) -> services.RunningSession:
-        """Open a session for a request."""
-        ...
-
-    def open(self) -> services.OpenedRepository:
-        """Check the repository before the first request."""
-        ...
 
     def list_conversations(self) -> Sequence[StoredConversation]:
         """Return the newest first."""
@@ -391,7 +383,7 @@ class EditorSession:
         """Output of the command that runs."""
         self.newest: EventLog | None = None
         """Log of the newest session, which the next prompt continues."""
-        self._running: services.RunningSession | None = None
+        self._running: RunningSession | None = None
         self._is_busy = self._is_opened = self._is_cancelled = False
         self._applies = False
         """Whether the user wants the change on the current branch once it is delivered."""
@@ -485,21 +477,19 @@ class EditorSession:
                 await asyncio.to_thread(trust.trust, choice == services.TRUST_ALWAYS)
         self._is_opened = True
 
-    async def _perform(self, running: services.RunningSession) -> None:
+    async def _perform(self, running: RunningSession) -> None:
         """Run a session to its end and show all of it; it stops where the editor is gone."""
         self._running, self._applies = running, False
         questions: list[asyncio.Future[None]] = []
         if self._is_cancelled:
             running.send(events.Stop())
         try:
-            await services.run_and_follow(running, self._follow(running, questions))
+            await run_and_follow(running, self._follow(running, questions))
         finally:
             for question in questions:
                 question.cancel()
 
-    async def _follow(
-        self, running: services.RunningSession, questions: "list[asyncio.Future[None]]"
-    ) -> None:
+    async def _follow(self, running: RunningSession, questions: "list[asyncio.Future[None]]") -> None:
         translator = UpdateTranslator(self.repository.root)
         async for record in running.log.follow():
             await self._send(*translator.translate(record))
@@ -508,9 +498,7 @@ class EditorSession:
                 answer = self._answer(running, record.event, **ids)
                 questions.append(asyncio.ensure_future(answer))
 
-    async def _answer(
-        self, running: services.RunningSession, event: AnyQuestion, *, call: str, new_id: str
-    ) -> None:
+    async def _answer(self, running: RunningSession, event: AnyQuestion, *, call: str, new_id: str) -> None:
         """Have the user answer a question on the call that runs; without one, it is a call itself."""
         option: str | None = ""
         if not self._is_cancelled:

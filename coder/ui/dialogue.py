@@ -13,7 +13,7 @@ from coder.core.errors import CoderError, UserError
 from coder.core.events import Answer, QuestionAsked, SessionFinished, Stop
 from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
-from coder.session.log import EventLog
+from coder.session.log import EventLog, RunningSession, run_and_follow
 from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, read_line
 from coder.ui.summary import print_result, summary_lines
 from coder.ui.tui.commands import (
@@ -24,17 +24,7 @@ from coder.ui.tui.commands import (
     custom_purposes,
     interpret,
 )
-from coder.ui.tui.services import (
-    TRUST_ALWAYS,
-    OpenedRepository,
-    RunningSession,
-    Services,
-    SessionModel,
-    StartSession,
-    TrustQuestion,
-    UserRequest,
-    run_and_follow,
-)
+from coder.ui.tui.services import TRUST_ALWAYS, Services, TrustQuestion, UserRequest
 
 
 class Dialogue:
@@ -42,26 +32,17 @@ class Dialogue:
 
     def __init__(
         self,
-        start: StartSession,
+        services: Services,
         *,
         console: Console,
         read_line: ReadLine,
         discard_input: Callable[[], None],
-        model: Callable[[], SessionModel],
-        services: Services,
-        open_repository: Callable[[], OpenedRepository] = OpenedRepository,
         first_message: str = "",
     ) -> None:
-        """Take `start`, which opens sessions, and `discard_input`, which forgets what was typed too early.
-
-        `open_repository` and `model` may be slow. The `first_message` is taken as the first line.
-        """
-        self._start = start
+        """Take `discard_input`, which forgets what was typed too early, and a message as the first line."""
         self._console = console
         self._read_line = read_line
         self._discard_input = discard_input
-        self._model = model
-        self._open_repository = open_repository
         self._services = services
         self._first_message = first_message
         self._commands = Commands(
@@ -88,13 +69,14 @@ class Dialogue:
         Raises:
             CoderError: the repository cannot be opened.
         """
-        opened = await asyncio.to_thread(self._open_repository)
+        opened = await asyncio.to_thread(self._services.open)
         self._print(opened.notices)
         if opened.trust is not None and not await self._ask_for_trust(opened.trust):
             return
         await self._introduce()
-        if opened.initial_session is not None:
-            await self._perform(opened.initial_session)
+        if opened.initial_log is not None:
+            self.newest_log = opened.initial_log
+            await self._print_events(opened.initial_log)
             self._tell_interrupted_request()
         lines = [self._first_message] if self._first_message else []
         while (line := lines.pop() if lines else await self._read_line(f"{self._mode}: ")) is not None:
@@ -115,7 +97,7 @@ class Dialogue:
 
     async def _introduce(self) -> None:
         try:
-            model = await asyncio.to_thread(self._model)
+            model = await asyncio.to_thread(self._services.choose_model)
         except CoderError as error:
             self._print([str(error)])
         else:
@@ -172,7 +154,7 @@ class Dialogue:
         judges = mode == "verify"
         continues = "" if judges else self._session_id
         outputs = () if judges else self._commands.take_outputs()
-        running = await self._start(UserRequest(text, mode, continues, outputs))
+        running = await self._services.start(UserRequest(text, mode, continues, outputs))
         await self._perform(running, can_continue=not judges)
 
     async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:

@@ -87,9 +87,9 @@ def test_commands_are_asked_about_and_denied_as_those_of_models(root: Path) -> N
 
 def test_changed_settings_hold_for_later_requests(root: Path) -> None:
     settings = services(root, {"model": None})
-    settings.change_setting("strategy", "offline")
+    settings.answer("strategy", "offline")
     assert settings.config.strategy == "offline"
-    assert settings.describe_setting("strategy")[0].startswith("offline")
+    assert settings.answer("strategy", "")[0].startswith("offline")
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,5 @@ def test_changed_settings_hold_for_later_requests(root: Path) -> None:
 def test_invalid_settings_are_refused_and_change_nothing(root: Path, name: str, value: str) -> None:
     settings = services(root)
     with pytest.raises(UserError):
-        settings.change_setting(name, value)
+        settings.answer(name, value)
     assert settings.flags == {}

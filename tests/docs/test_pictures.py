@@ -10,7 +10,7 @@ from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import SessionModel, UserRequest
 from tests.builders import by_hand
-from tests.ui.tui.fakes import FakeClock, FakeServices, FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, services_that, stage
 from tests.ui.tui.pictures import check_picture
 
 PICTURES = Path(__file__).parents[2] / "docs" / "tutorial"
@@ -39,10 +39,8 @@ def test_picture_is_current(name: str, count: int, tmp_path: Path) -> None:
 
     async def scenario() -> None:
         app = CoderApp(
-            start,
+            services_that(start=start, choose_model=lambda: SessionModel("no model")),
             repository="/tmp/coder-demo-k3v9x1/worklog",
-            model=lambda: SessionModel("no model"),
-            services=FakeServices(),
             clock=FakeClock(),
         )
         async with stage(app, size=(100, 30)) as terminal:

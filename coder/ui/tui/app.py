@@ -24,15 +24,7 @@ from coder.ui.tui.commands import (
 from coder.ui.tui.conversation import Conversation
 from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import (
-    OpenedRepository,
-    RunningSession,
-    Services,
-    SessionModel,
-    StartSession,
-    TrustQuestion,
-    UserRequest,
-)
+from coder.ui.tui.services import Services, TrustQuestion, UserRequest
 from coder.ui.tui.session_screen import SessionScreen
 
 if TYPE_CHECKING:
@@ -66,12 +58,9 @@ class CoderApp(KeyedApp[None]):
 
     def __init__(
         self,
-        start: StartSession,
+        services: Services,
         *,
         repository: str,
-        model: Callable[[], SessionModel],
-        services: Services,
-        open_repository: Callable[[], OpenedRepository] = OpenedRepository,
         theme: str = "",
         keys: KeyBindings | None = None,
         first_message: str = "",
@@ -79,18 +68,12 @@ class CoderApp(KeyedApp[None]):
     ) -> None:
         """Open on `repository`, ready for an issue.
 
-        `open_repository` and then `model` are called in a thread once the prompt is there, so they may be
-        slow, and raise CoderError. If the repository cannot be opened the application ends, and `failure` is
-        the reason; `model` returns the model of sessions, and loads what they need. `theme`, `keys` are the
-        user's, if they still exist. `first_message` is sent at once. `clock` counts seconds.
+        It is checked, and the model chosen, once the prompt is there. If it cannot be opened the application
+        ends, and `failure` is the reason. `theme` and `keys` are the user's, if they still exist;
+        `first_message` is sent at once. `clock` counts seconds.
         """
         super().__init__(keys, clock=clock)
-        self._model = model
         self._services = services
-        self._start = start
-        self._open_repository = open_repository
-        self._is_open = asyncio.Event()
-        """Set once the repository is open and the question of trust, if there is one, is answered."""
         self.failure: CoderError | None = None
         self._wished_theme = theme
         self._first_message = first_message
@@ -99,8 +82,7 @@ class CoderApp(KeyedApp[None]):
         self._conversation = Conversation(
             self,
             self._main,
-            self._start_when_open,
-            services=services,
+            services,
             alert=self._alert,
             on_end=self._quit_if_asked,
         )
@@ -144,7 +126,7 @@ class CoderApp(KeyedApp[None]):
     async def _open(self) -> None:
         """Open the repository, then load what the first request needs."""
         try:
-            opened = await asyncio.to_thread(self._open_repository)
+            opened = await asyncio.to_thread(self._services.open)
         except CoderError as error:
             self.failure = error
             self.exit()
@@ -153,24 +135,20 @@ class CoderApp(KeyedApp[None]):
         for notice in opened.notices:
             self._main.warn(notice)
         if opened.trust is None:
-            self._is_open.set()
+            self._conversation.is_open.set()
         else:
             self.run_worker(self._ask_for_trust(opened.trust))
         self.run_worker(self._show_overview(), name="overview")
-        if opened.initial_session is not None:
-            self.run_worker(self._conversation.show(opened.initial_session))
+        if opened.initial_log is not None:
+            self.run_worker(self._conversation.show(opened.initial_log))
         self.run_worker(self._warm_up(), name="warm up")
-
-    async def _start_when_open(self, request: UserRequest) -> RunningSession:
-        await self._is_open.wait()
-        return await self._start(request)
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
         from coder.ui.tui.asking import ask_for_trust
 
         self._alert()
         if await ask_for_trust(self, trust):
-            self._is_open.set()
+            self._conversation.is_open.set()
         else:
             self.exit()
 
@@ -195,7 +173,7 @@ class CoderApp(KeyedApp[None]):
 
     async def _choose_model(self) -> None:
         try:
-            self._conversation.model = await asyncio.to_thread(self._model)
+            self._conversation.model = await asyncio.to_thread(self._services.choose_model)
         except CoderError as error:
             self._main.warn(str(error))
         else:
@@ -280,7 +258,7 @@ class CoderApp(KeyedApp[None]):
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
-        await self._is_open.wait()
+        await self._conversation.is_open.wait()
         try:
             if name == "rewind":
                 await self._conversation.go_back(text)

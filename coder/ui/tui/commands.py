@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from difflib import get_close_matches
 from threading import Event
 from types import MappingProxyType
@@ -187,7 +187,7 @@ class Commands:
         elif name == "diff":
             self._show_diff(await asyncio.to_thread(self._read_diff, text))
         else:
-            self._show_lines(await asyncio.to_thread(self._answer, name, text))
+            self._show_lines(await asyncio.to_thread(self._services.answer, name, text))
 
     def show_context(self, log: "EventLog | None") -> None:
         """Show what fills the model's context window in the conversation of a session."""
@@ -222,22 +222,3 @@ class Commands:
         if not diff:
             raise UserError("Nothing has been changed yet.")
         return diff
-
-    def _answer(self, name: str, text: str) -> Sequence[str]:
-        """Carry out a command of the sessions or the settings, and return lines to show."""
-        match name:
-            case "sessions":
-                return self._services.list_sessions()
-            case "apply":
-                return [self._services.apply(text or "last")]
-            case "undo":
-                return [self._services.undo(text or "last")]
-            case "cost":
-                return self._services.list_costs(text)
-            case "doctor":
-                return self._services.check_machine()
-            case "model" if not text:
-                return self._services.list_models()
-            case _ if not text:
-                return self._services.describe_setting(name)
-        return [self._services.change_setting(name, text)]

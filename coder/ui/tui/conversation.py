@@ -7,22 +7,13 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from coder.core.errors import CoderError
-from coder.ui.tui.services import (
-    Overview,
-    RecordedSession,
-    RunningSession,
-    SessionModel,
-    StartSession,
-    UserRequest,
-    run_and_follow,
-)
+from coder.ui.tui.services import Overview, Services, SessionModel, UserRequest
 from coder.ui.tui.session_screen import SessionScreen
 
 if TYPE_CHECKING:
     from coder.core.events import Event, SessionCommand
-    from coder.session.log import EventLog
+    from coder.session.log import EventLog, RunningSession
     from coder.ui.tui.asking import QuestionQueue
-    from coder.ui.tui.services import Services
 
 MOST_RECORDS = 30
 """Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
@@ -35,19 +26,19 @@ class Conversation:
         self,
         app: App[None],
         screen: SessionScreen,
-        start: StartSession,
+        services: Services,
         *,
-        services: "Services",
         alert: Callable[[], None],
         on_end: Callable[[], None],
     ) -> None:
-        """Take `start`, which opens sessions, and `on_end`, called whenever the next request may come.
+        """Take `on_end`, called whenever the next request may come.
 
         `alert` calls the user where an answer is needed, and at the end.
         """
+        self.is_open = asyncio.Event()
+        """Set once the repository is open and the question of trust, if there is one, is answered."""
         self._app = app
         self._screen = screen
-        self._start = start
         self._services = services
         self._alert = alert
         self._on_end = on_end
@@ -133,7 +124,8 @@ class Conversation:
         self.is_busy = True
         self._screen.begin("" if judges else request.text, has_listener=has_listener)
         try:
-            running = await self._start(request)
+            await self.is_open.wait()
+            running = await self._services.start(request)
         except CoderError as error:
             self._screen.warn(str(error))
             self._screen.suggest(f"/verify {request.text}" if judges else request.text)
@@ -142,13 +134,13 @@ class Conversation:
             # A verdict on the user's own change is nothing that requests go on from.
             await self._perform(running, can_continue=not judges)
 
-    async def show(self, running: RunningSession) -> None:
-        """Run a session that is open already, and offer its request again if it did not come to its end."""
+    async def show(self, log: "EventLog") -> None:
+        """Show a recorded session, and offer its request again if it did not come to its end."""
         self.is_busy = True
-        self._screen.begin(
-            has_listener=bool(self.model.name), is_recorded=isinstance(running, RecordedSession)
-        )
-        await self._perform(running)
+        self._screen.begin(has_listener=bool(self.model.name), is_recorded=True)
+        await self._follow(log)
+        self._newest = log
+        self.end()
         self._suggest_interrupted_request()
 
     async def resume(self, session: str) -> None:
@@ -159,7 +151,7 @@ class Conversation:
             self._screen.warn(str(error))
             self.end()
         else:
-            await self.show(RecordedSession(log))
+            await self.show(log)
 
     async def go_back(self, text: str) -> None:
         """Go on from an earlier point of the conversation; ask for what `text` does not say.
@@ -212,29 +204,27 @@ class Conversation:
         if task is not None:
             self._screen.suggest(task.issue, mode=self._next_mode())
 
-    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
+    async def _perform(self, running: "RunningSession", *, can_continue: bool) -> None:
         """Run a session to its end, and show all of it."""
-        self._session = running
-        is_live = not isinstance(running, RecordedSession)
+        from coder.session.log import run_and_follow
         from coder.ui.tui.asking import QuestionQueue
 
+        self._session = running
         asking = QuestionQueue(self._app, running.send, self._alert)
-        if is_live:
-            self.logs.append(running.log)
+        self.logs.append(running.log)
         if self._stopping:
             self._send_stop()
         try:
-            await run_and_follow(running, self._follow(running.log, asking if is_live else None))
+            await run_and_follow(running, self._follow(running.log, asking))
         except CoderError as error:
             self._screen.warn(str(error))
         asking.close()
         if can_continue:
             self._newest = running.log
         self.end()
-        if is_live:
-            self._alert()
+        self._alert()
 
-    async def _follow(self, log: "EventLog", asking: "QuestionQueue | None") -> None:
+    async def _follow(self, log: "EventLog", asking: "QuestionQueue | None" = None) -> None:
         """Show a log to its end; the questions of a recorded session are not `asking` any more."""
         start = 1
         if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes

@@ -23,12 +23,12 @@ from coder.core.events import (
 from coder.core.events import Event as LogEvent
 from coder.core.task import Restore
 from coder.core.values import HunkComment
-from coder.session.log import EventLog
+from coder.session.log import EventLog, run_and_follow
 from coder.ui.dialogue import Dialogue
 from coder.ui.lines import AnyQuestion, answer_command, describe_question
-from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest, run_and_follow
+from coder.ui.tui.services import OpenedRepository, TrustQuestion, UserRequest
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeServices, FakeSession, closed_log
+from tests.ui.tui.fakes import FakeServices, FakeSession, closed_log, services_that
 
 QUESTION = QuestionAsked(
     question="q", text="Run it?", options=("allow", "always", "refuse"), default="refuse"
@@ -39,8 +39,8 @@ REVIEW = ReviewAsked(question="r", diff=story.FINISHED.delivery.diff if story.FI
 class OneSession(FakeServices):
     """Services with one session, and a shell that asks about one command."""
 
-    def list_sessions(self) -> Sequence[str]:
-        return ["20260101-clock  PROVEN"]
+    def answer(self, command: str, text: str) -> Sequence[str]:
+        return ["20260101-clock  PROVEN"] if command == "sessions" else super().answer(command, text)
 
     def load_session(self, session: str) -> EventLog:
         log = closed_log(story.STARTED, story.FINISHED)
@@ -91,14 +91,13 @@ def play(
             session.end(story.FINISHED)
         return session
 
+    services = OneSession()
+    services.start, services.open = start, lambda: opened or OpenedRepository()
     dialogue = Dialogue(
-        start,
+        services,
         console=Console(file=output, no_color=True, highlight=False),
         read_line=typist.read,
         discard_input=lambda: None,
-        model=lambda: SessionModel("acme:large"),
-        services=OneSession(),
-        open_repository=lambda: opened or OpenedRepository(),
     )
     asyncio.run(dialogue.run())
     sent = [command for session in sessions for command in session.commands]
@@ -272,12 +271,10 @@ def test_stop_reaches_the_session_that_runs(tmp_path: Path) -> None:
 
     typist = Typist(["a bug"])
     dialogue = Dialogue(
-        start,
+        services_that(start=start),
         console=Console(file=io.StringIO()),
         read_line=typist.read,
         discard_input=lambda: None,
-        model=lambda: SessionModel("m"),
-        services=FakeServices(),
     )
     asyncio.run(dialogue.run())
     assert session.commands == [Stop()]

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -14,19 +14,11 @@ from textual.pilot import Pilot
 from coder.core.errors import UserError
 from coder.core.events import Event, SessionCommand, SessionStarted, Stop
 from coder.core.task import Restore
-from coder.session.log import EventLog
+from coder.session.log import EventLog, RunningSession
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import PAUSE_SECONDS, Dialog
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import (
-    OpenedRepository,
-    Overview,
-    RecordedSession,
-    RunningSession,
-    SessionModel,
-    StartSession,
-    UserRequest,
-)
+from coder.ui.tui.services import OpenedRepository, Overview, SessionModel, UserRequest
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 
@@ -57,6 +49,13 @@ class FakeSession:
         self.ended.set()
 
 
+StartSession = Callable[[UserRequest], Coroutine[Any, Any, RunningSession]]
+
+
+async def start_nothing(_: UserRequest) -> RunningSession:
+    raise UserError("Nothing can be started here.")
+
+
 class FakeServices:
     """Services of a repository without sessions, names and messages; tests override what they need.
 
@@ -68,11 +67,33 @@ class FakeServices:
         self.ran: list[str] = []
         self.messages: list[str] = []
 
+        self.open: Callable[[], OpenedRepository] = OpenedRepository
+        self.choose_model: Callable[[], SessionModel] = lambda: SessionModel("acme:large")
+        self.start: StartSession = start_nothing
+
     def overview(self) -> Overview | None:
         return None
 
-    def list_sessions(self) -> Sequence[str]:
-        return []
+    def answer(self, command: str, text: str) -> Sequence[str]:
+        match command, text:
+            case "sessions", _:
+                return []
+            case "apply", _:
+                return [f"Applied {text or 'last'}."]
+            case "undo", _:
+                raise UserError("There is nothing to take back.")
+            case "cost", _:
+                return [f"costs by {text or 'day'}"]
+            case "doctor", _:
+                return ["ok  sandbox      bubblewrap"]
+            case "model", "":
+                return ["* acme:large   200k tokens, $3 in and $15 out per million"]
+            case _, "":
+                return [f"{command}: {self.values.get(command, 'none')}"]
+            case _, "nope":
+                raise UserError("No provider is known for the model 'nope'.")
+        self.values[command] = text
+        return [f"From the next request on: {command} {text}"]
 
     def load_session(self, session: str) -> EventLog:
         raise UserError(f"No session named {session!r}.")
@@ -82,15 +103,6 @@ class FakeServices:
 
     def go_back(self, session: str, request: int, restore: Restore) -> tuple[str, str]:
         raise AssertionError
-
-    def apply(self, session: str) -> str:
-        return f"Applied {session}."
-
-    def undo(self, session: str) -> str:
-        raise UserError("There is nothing to take back.")
-
-    def list_costs(self, unit: str) -> Sequence[str]:
-        return [f"costs by {unit or 'day'}"]
 
     def list_paths(self) -> Sequence[str]:
         return []
@@ -116,21 +128,6 @@ class FakeServices:
             raise UserError("theirs is a command of this repository, which is not trusted.")
         return (f"What does {words} do?", "ask") if name == "explain" else None
 
-    def list_models(self) -> Sequence[str]:
-        return ["* acme:large   200k tokens, $3 in and $15 out per million"]
-
-    def describe_setting(self, name: str) -> Sequence[str]:
-        return [f"{name}: {self.values.get(name, 'none')}"]
-
-    def change_setting(self, name: str, value: str) -> str:
-        if value == "nope":
-            raise UserError("No provider is known for the model 'nope'.")
-        self.values[name] = value
-        return f"From the next request on: {name} {value}"
-
-    def check_machine(self) -> Sequence[str]:
-        return ["ok  sandbox      bubblewrap"]
-
     def remember_theme(self, name: str) -> None:
         self.values["theme"] = name
 
@@ -139,6 +136,14 @@ class FakeServices:
 
     def add_message(self, text: str) -> None:
         self.messages.append(text)
+
+
+def services_that(**methods: Callable[..., Any]) -> FakeServices:
+    """Return services some methods of which are others."""
+    services = FakeServices()
+    for name, method in methods.items():
+        setattr(services, name, method)
+    return services
 
 
 @dataclass
@@ -262,7 +267,7 @@ async def stage(
     *,
     session: FakeSession | None = None,
     start: StartSession | None = None,
-    model: Callable[[], SessionModel] = lambda: SessionModel("acme:large"),
+    services: FakeServices | None = None,
     **options: Any,
 ) -> AsyncIterator[Stage]:
     """Run an application in a terminal of this size, and wait at the end until nothing changes any more.
@@ -275,8 +280,9 @@ async def stage(
         requests.append(request)
         return await start(request) if start else running
 
-    defaults = {"repository": "/home/ada/clock", "clock": FakeClock(), "services": FakeServices()}
-    app = app or CoderApp(start_session, **{**defaults, **options}, model=model)
+    services = services or FakeServices()
+    services.start = start_session
+    app = app or CoderApp(services, repository="/home/ada/clock", clock=FakeClock(), **options)
     app.animation_level = "none"
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
@@ -299,16 +305,9 @@ def closed_log(*events: Event) -> EventLog:
 
 def replay_app(log: EventLog) -> CoderApp:
     """Return an application that shows a closed log, and starts nothing."""
-
-    async def start(_: UserRequest) -> RunningSession:
-        raise UserError("This is the record of a session, nothing more.")
-
     started = next((record.event for record in log.records if isinstance(record.event, SessionStarted)), None)
     repository, model = (started.repository, started.model) if started else ("", "")
-    return CoderApp(
-        start,
-        repository=repository,
-        services=FakeServices(),
-        model=lambda: SessionModel(model),
-        open_repository=lambda: OpenedRepository(initial_session=RecordedSession(log)),
+    services = services_that(
+        choose_model=lambda: SessionModel(model), open=lambda: OpenedRepository(initial_log=log)
     )
+    return CoderApp(services, repository=repository)

@@ -3,14 +3,15 @@ import pytest
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import OpenedRepository, TrustQuestion
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, stage
+from tests.ui.tui.fakes import FakeSession, services_that, stage
 
 
 async def test_question_and_end_ring_the_bell(monkeypatch: pytest.MonkeyPatch) -> None:
     rung: list[CoderApp] = []
     monkeypatch.setattr(CoderApp, "bell", lambda app: rung.append(app))
     session = FakeSession()
-    async with stage(session=session, open_repository=lambda: OpenedRepository(has_alerts=True)) as terminal:
+    services = services_that(open=lambda: OpenedRepository(has_alerts=True))
+    async with stage(session=session, services=services) as terminal:
         await terminal.fix(story.STARTED, story.QUESTION)
         await terminal.wait_for_question()
         assert len(rung) == 1
@@ -34,7 +35,7 @@ async def test_asks_for_trust_before_anything_else(
     decisions: list[bool] = []
     question = "Its tests run here. Trust this repository?"
     trust = TrustQuestion(question, "", "go on in the sandbox", can_decline, decisions.append)
-    async with stage(open_repository=lambda: OpenedRepository(trust=trust)) as terminal:
+    async with stage(services=services_that(open=lambda: OpenedRepository(trust=trust))) as terminal:
         await terminal.wait_for_question("Trust this repository?")
         assert "go on in the sandbox" in terminal.text
         await terminal.press(key)

@@ -19,23 +19,22 @@ from coder.core.events import (
     Withdraw,
 )
 from coder.core.messages import UserMessage
+from coder.session.log import RunningSession
 from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
-from coder.ui.tui.services import (
-    OpenedRepository,
-    Overview,
-    RunningSession,
-    SessionModel,
-    UserRequest,
-)
+from coder.ui.tui.services import OpenedRepository, Overview, SessionModel, UserRequest
 from coder.ui.tui.transcript import StatusBar, Transcript
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeServices, FakeSession, Stage, closed_log, replay_app, stage
+from tests.ui.tui.fakes import (
+    FakeServices,
+    FakeSession,
+    Stage,
+    closed_log,
+    replay_app,
+    services_that,
+    stage,
+)
 
 NO_MODEL = "There is no model to ask: set a key."
-
-
-async def start_nothing(request: UserRequest) -> RunningSession:
-    raise AssertionError(request)
 
 
 async def test_blank_input_is_not_sent_and_two_lines_start_a_session() -> None:
@@ -208,7 +207,7 @@ async def test_resolves_model_off_event_loop_and_shows_notices() -> None:
         return SessionModel("acme:small")
 
     opened = OpenedRepository(notices=("[keys] files no longer exists.",))
-    async with stage(model=model, open_repository=lambda: opened) as terminal:
+    async with stage(services=services_that(choose_model=model, open=lambda: opened)) as terminal:
         await terminal.settle()
         assert "acme:small" in terminal.text
         assert "[keys] files no longer exists." in terminal.text
@@ -226,7 +225,7 @@ async def test_requests_wait_until_the_repository_is_open() -> None:
         requests.append(request)
         raise UserError("not today")
 
-    app = app_that(start, open_repository=open_repository)
+    app = app_that(start=start, open=open_repository)
     async with app.run_test() as pilot:
         terminal = Stage(app, pilot, FakeSession(), requests)
         try:
@@ -241,16 +240,15 @@ async def test_requests_wait_until_the_repository_is_open() -> None:
     assert terminal.texts == ["a bug"]
 
 
-def app_that(start: Any, **options: Any) -> CoderApp:
-    defaults = {"repository": "/r", "services": FakeServices(), "model": lambda: SessionModel("acme:large")}
-    return CoderApp(start, **{**defaults, **options})
+def app_that(**methods: Any) -> CoderApp:
+    return CoderApp(services_that(**methods), repository="/r")
 
 
 async def test_a_repository_that_cannot_be_opened_ends_the_interface() -> None:
     def refuse() -> OpenedRepository:
         raise UserError("No sandbox works on this machine.")
 
-    app = app_that(start_nothing, open_repository=refuse)
+    app = app_that(open=refuse)
     async with app.run_test() as pilot:
         while app.failure is None:
             await pilot.pause()
@@ -258,7 +256,7 @@ async def test_a_repository_that_cannot_be_opened_ends_the_interface() -> None:
 
 
 async def test_without_model_explains_and_defers_remarks() -> None:
-    async with stage(model=lambda: SessionModel("", NO_MODEL)) as terminal:
+    async with stage(services=services_that(choose_model=lambda: SessionModel("", NO_MODEL))) as terminal:
         await terminal.settle()
         assert "no model" in terminal.text and f"No model: {NO_MODEL}" in terminal.text
         await terminal.fix(story.STARTED)
@@ -275,7 +273,7 @@ async def test_recorded_session_is_read_only() -> None:
         assert len(terminal.app.screen_stack) == 1  # an answered question opens no screen
         assert "PROVEN" in terminal.text and "/undo 20260101-clock" in terminal.text
         await terminal.say("another bug")
-        assert "This is the record of a session" in terminal.text
+        assert "Nothing can be started here" in terminal.text
 
 
 async def test_commands_are_carried_out_and_unknown_ones_refused() -> None:

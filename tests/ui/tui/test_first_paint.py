@@ -5,7 +5,7 @@ PROGRAM = """
 import asyncio, sys, threading
 from types import SimpleNamespace
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.app import SessionModel
+from coder.ui.tui.services import OpenedRepository, SessionModel
 
 typed = threading.Event()
 
@@ -25,8 +25,10 @@ async def until(pilot, claim):
     raise AssertionError(f"still not so, with the focus on {pilot.app.focused!r}")
 
 async def main():
-    services = SimpleNamespace(overview=lambda: None, read_messages=read)
-    app = CoderApp(None, repository="/r", services=services, model=model)
+    services = SimpleNamespace(
+        overview=lambda: None, read_messages=read, open=OpenedRepository, choose_model=model
+    )
+    app = CoderApp(services, repository="/r")
     async with app.run_test() as pilot:
         try:
             await until(pilot, lambda: app.focused is not None)

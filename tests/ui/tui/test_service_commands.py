@@ -15,6 +15,7 @@ class World(FakeServices):
     def __init__(self) -> None:
         super().__init__()
         self.objections: dict[str, str] = {}
+        self.choose_model = lambda: SessionModel(self.values.get("model", "acme:large"))
 
     def find_objection(self, command: str) -> str:
         if command.startswith("sudo"):
@@ -29,8 +30,7 @@ class World(FakeServices):
         return "x\n" * 3000 if command == "cat big" else output
 
     def stage(self, **options: Any) -> AbstractAsyncContextManager[Stage]:
-        model = lambda: SessionModel(self.values.get("model", "acme:large"))  # noqa: E731
-        return stage(model=model, services=self, size=(100, 40), **options)
+        return stage(services=self, size=(100, 40), **options)
 
 
 @pytest.fixture
