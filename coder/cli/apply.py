@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -21,9 +21,8 @@ from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
-    from coder.core.events import SessionFinished
-    from coder.core.task import Task
     from coder.core.values import Delivery
+    from coder.core.verdict import Verdict
 
 WhatArgument = Annotated[
     str,
@@ -67,71 +66,53 @@ def apply(
     With --attempt it is one of the changes that a session tried and did not deliver, with --candidate one of
     the edits that a search without a model offered.
     """
-    chosen = {"attempt": attempt, "candidate": candidate}
-    refuse_conflicts(chosen)
+    refuse_conflicts({"attempt": attempt, "candidate": candidate})
     if attempt is not None or candidate is not None:
         name = "last" if what == "-" else what
         return _apply_tried(repo, name, attempt, candidate, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")
     if text is None:
-        is_reviewed = can_review() and not (yes or check or reverse)
-        sentence = (
-            _apply_reviewed(repo, id)
-            if is_reviewed
-            else apply_session(repo, id, check=check, reverse=reverse)
-        )
+        if can_review() and not (yes or check or reverse):
+            sentence = _apply_reviewed(repo, id)
+        else:
+            sentence = apply_session(repo, id, check=check, reverse=reverse)
         print(sanitize_text(sentence))
     else:
         _apply_diff(repo, text, check=check, reverse=reverse)
     return 0
 
 
-def find_delivery(repo: Path, id: str) -> "Delivery":
-    """Return what a session of this repository delivered, even if it was killed during the delivery.
+class DeliveredSession(NamedTuple):
+    directory: Path
+    delivery: "Delivery"
+    verdict: "Verdict | None"
+    earlier: "tuple[Delivery, ...]"
+    """Commits that were delivered before in its conversation, the oldest first."""
+
+
+def find_delivered(repo: Path, id: str) -> DeliveredSession:
+    """Return a session of this repository that delivered something, even if it was killed while it did.
 
     Raises:
         UserError: the session is unknown, or it delivered nothing.
     """
-    delivery = _load_delivered_session(repo, id)[1].delivery
-    assert delivery is not None
-    return delivery
-
-
-def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
-    """Return what was delivered before a session that delivered something, in its conversation."""
-    from coder.wiring.conversations import earlier_deliveries
-
-    return earlier_deliveries(_find_delivered_session(repo, id))
-
-
-def _find_delivered_session(repo: Path, id: str) -> Path:
-    """Return the directory of a session."""
     from coder.repo.checkout import has_delivery
-    from coder.repo.git import find_checkout as place
-    from coder.store.jsonl import find_session
-
-    checkout = place(repo)
-    return find_session(
-        id,
-        repository=checkout.root,
-        delivered=lambda delivery: has_delivery(checkout.git, delivery),
-    )
-
-
-def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
-    """Return the task and the last event of a session that delivered something."""
-    from coder.store.jsonl import boundary_events
-    from coder.wiring.conversations import recover_sessions
+    from coder.repo.git import find_checkout
+    from coder.store.jsonl import boundary_events, find_session
+    from coder.wiring.conversations import earlier_deliveries, recover_sessions
 
     recover_sessions()
-    directory = _find_delivered_session(repo, id)
-    start_event, finish_event = boundary_events(directory)
-    if start_event is None or finish_event is None or finish_event.delivery is None:
+    checkout = find_checkout(repo)
+    directory = find_session(
+        id, repository=checkout.root, delivered=lambda delivery: has_delivery(checkout.git, delivery)
+    )
+    finished = boundary_events(directory)[1]
+    if finished is None or finished.delivery is None:
         raise UserError(
             f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}"
         )
-    return start_event.task, finish_event
+    return DeliveredSession(directory, finished.delivery, finished.verdict, earlier_deliveries(directory))
 
 
 def _read_diff(what: str) -> str | None:
@@ -228,19 +209,15 @@ def _describe_change(file: "ChangedFile") -> str:
 
 def _apply_reviewed(repo: Path, id: str) -> str:
     """Show what a session delivered, and apply what the user accepts of it; return a sentence."""
-
     from coder.patching.git_hunks import rebuild_diff, split_git_diff
     from coder.repo.checkout import apply_diff, preview_commit
 
-    finish_event = _load_delivered_session(repo, id)[1]
-    delivery, verdict = finish_event.delivery, finish_event.verdict
-    assert delivery is not None
-    diff, is_delivered = delivery.diff, True
-    if not delivery.commit:
-        apply_diff(repo, diff, check=True)
+    session = find_delivered(repo, id)
+    diff, verdict, is_delivered = session.delivery.diff, session.verdict, True
+    if commit := session.delivery.commit:
+        diff, is_delivered = preview_commit(repo, commit, [earlier.commit for earlier in session.earlier])
     else:
-        earlier = tuple(earlier.commit for earlier in find_earlier_deliveries(repo, id))
-        diff, is_delivered = preview_commit(repo, delivery.commit, earlier)
+        apply_diff(repo, diff, check=True)
     decisions = review_on_terminal(
         diff, purpose="apply", title="Apply", verdict=verdict if is_delivered else None
     )
@@ -248,12 +225,12 @@ def _apply_reviewed(repo: Path, id: str) -> str:
         return "Nothing was applied."
     count = len(split_git_diff(diff))
     if len(decisions.accepted) == count and not decisions.edits:
-        return apply_session(repo, id)
+        return _bring(repo, session)
     part = rebuild_diff(diff, decisions.accepted, decisions.edits)
     if not part:
         return "Nothing was applied: what you accepted changes nothing."
     apply_diff(repo, part)
-    with (_find_delivered_session(repo, id) / PART_FILE).open("ab") as file:
+    with (session.directory / PART_FILE).open("ab") as file:
         file.write(os.fsencode(part))
     label = f"not what was {verdict.label}" if verdict else "not verified"
     return (
@@ -262,52 +239,54 @@ def _apply_reviewed(repo: Path, id: str) -> str:
     )
 
 
-def take_out_diff(repo: Path, id: str, *, check: bool = False) -> str:
-    """Take the diff that a session delivered, and `coder apply` applied, out of the files; return a sentence.
-
-    Raises:
-        UserError: it was not applied, or does not fit any more; nothing was changed.
-    """
-    from coder.repo.checkout import apply_diff
-
-    directory = _find_delivered_session(repo, id)
-    diff = find_delivery(repo, directory.name).diff
-    files = ", ".join(re.findall(r"^diff --git a/.+ b/(.+)$", diff, re.MULTILINE))
-    if not (directory / APPLIED_FILE).exists():
-        raise UserError(
-            f"Session {directory.name} delivered a change of {files} that `coder apply` has not applied. "
-            "Nothing was changed. If you applied it otherwise: "
-            f"coder log diff {directory.name} | coder apply --reverse -"
-        )
-    sentence = apply_diff(repo, diff, check=check, reverse=True)
-    if not check:
-        (directory / APPLIED_FILE).unlink()
-    return f"Session {directory.name}, {files}: {sentence[0].lower()}{sentence[1:]}"
-
-
 def apply_session(repo: Path, id: str, *, check: bool = False, reverse: bool = False) -> str:
     """Bring what a session delivered onto the current branch, or a diff into the files; return a sentence.
 
     Raises:
         UserError: it does not fit, or there is nothing to apply.
     """
+    session = find_delivered(repo, id)
+    if not reverse:
+        return _bring(repo, session, check=check)
+    if session.delivery.commit:
+        raise UserError(
+            f"This session's fix is the commit {session.delivery.commit[:10]}. Take it back with: coder undo "
+            f"{id}"
+        )
+    return _take_out(repo, session, check=check)
+
+
+def _bring(repo: Path, session: DeliveredSession, *, check: bool = False) -> str:
     from coder.repo.checkout import apply_commit, apply_diff, check_commit
 
-    delivery = find_delivery(repo, id)
-    if not delivery.commit:
-        if reverse:
-            return take_out_diff(repo, id, check=check)
-        sentence = apply_diff(repo, delivery.diff, check=check)
-        if not check:
-            (_find_delivered_session(repo, id) / APPLIED_FILE).touch()
-        return sentence
-    if reverse:
+    if commit := session.delivery.commit:
+        bring = check_commit if check else apply_commit
+        return bring(repo, commit, [earlier.commit for earlier in session.earlier])
+    sentence = apply_diff(repo, session.delivery.diff, check=check)
+    if not check:
+        (session.directory / APPLIED_FILE).touch()
+    return sentence
+
+
+def _take_out(repo: Path, session: DeliveredSession, *, check: bool = False) -> str:
+    """Take the diff that a session delivered, and `coder apply` applied, out of the files."""
+    from coder.repo.checkout import apply_diff
+
+    name, diff, applied = session.directory.name, session.delivery.diff, session.directory / APPLIED_FILE
+    files = ", ".join(_changed_paths(diff))
+    if not applied.exists():
         raise UserError(
-            f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}"
+            f"Session {name} delivered a change of {files} that `coder apply` has not applied. Nothing was "
+            f"changed. If you applied it otherwise: coder log diff {name} | coder apply --reverse -"
         )
-    bring = check_commit if check else apply_commit
-    earlier = tuple(earlier.commit for earlier in find_earlier_deliveries(repo, id))
-    return bring(repo, delivery.commit, earlier)
+    sentence = apply_diff(repo, diff, check=check, reverse=True)
+    if not check:
+        applied.unlink()
+    return f"Session {name}, {files}: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _changed_paths(diff: str) -> list[str]:
+    return [*dict.fromkeys(re.findall(r"^diff --git a/.+ b/(.+)$", diff, re.MULTILINE))]
 
 
 def undo(
@@ -316,18 +295,14 @@ def undo(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Take a fix back: its branch, commit and note; by a revert where the current branch holds it."""
-    delivery = find_delivery(repo, id)
+    delivery = find_delivered(repo, id).delivery
     description = (
         f"the branch {delivery.branch} with {delivery.commit[:10]}"
         if delivery.branch
         else "the diff, out of the working tree"
     )
-    if not yes:
-        question = f"Undo {description}? Where the current branch holds the fix, it is reverted."
-        if not confirm_change(question):
-            print("Nothing was changed.")
-            return
-    print(undo_session(repo, id))
+    question = f"Undo {description}? Where the current branch holds the fix, it is reverted."
+    print(undo_session(repo, id) if yes or confirm_change(question) else "Nothing was changed.")
 
 
 def undo_session(repo: Path, id: str) -> str:
@@ -338,21 +313,14 @@ def undo_session(repo: Path, id: str) -> str:
     """
     from coder.repo.checkout import undo_delivery
 
-    delivery, directory = find_delivery(repo, id), _find_delivered_session(repo, id)
+    session = find_delivered(repo, id)
+    delivery, directory = session.delivery, session.directory
     if not delivery.branch:
         part = "" if (directory / APPLIED_FILE).exists() else _describe_part(repo, directory)
-        return f"Nothing was undone. {part}" if part else take_out_diff(repo, id)
-    on_same_branch = (
-        earlier.commit
-        for earlier in reversed(find_earlier_deliveries(repo, id))
-        if earlier.branch == delivery.branch
-    )
+        return f"Nothing was undone. {part}" if part else _take_out(repo, session)
+    on_same_branch = [earlier.commit for earlier in session.earlier if earlier.branch == delivery.branch]
     undone = undo_delivery(
-        repo,
-        branch=delivery.branch,
-        commit=delivery.commit,
-        applied=None,
-        earlier=next(on_same_branch, ""),
+        repo, branch=delivery.branch, commit=delivery.commit, earlier="".join(on_same_branch[-1:])
     )
     return f"{undone} {_describe_part(repo, directory)}".rstrip()
 
@@ -368,7 +336,7 @@ def _describe_part(repo: Path, directory: Path) -> str:
         apply_diff(repo, part, check=True, reverse=True)
     except (FileNotFoundError, UserError):
         return ""
-    paths = dict.fromkeys(re.findall(r"^diff --git a/.+ b/(.+)$", part, re.MULTILINE))
+    paths = _changed_paths(part)
     git = find_checkout(repo).git
     changed = git.items("diff", "--name-only", "-z", "HEAD", "--", *paths)
     uncommitted = [*changed, *git.items("ls-files", "--others", "-z", "--", *paths)]

@@ -12,12 +12,16 @@ from acp import Agent, run_agent
 from coder.cli.ending import end_without_client
 from coder.cli.terminal import take_over_stream
 from coder.cli.tui import InterfaceServices
-from coder.core.errors import UserError
-from coder.core.task import Task
-from coder.directories import sessions_directory
 from coder.repo.git import find_checkout
 from coder.session.log import EventLog
-from coder.store.jsonl import boundary_events, find_session, list_conversation, list_sessions, read_records
+from coder.store.jsonl import (
+    StoredSession,
+    boundary_events,
+    find_session,
+    list_conversation,
+    read_records,
+    stored_sessions,
+)
 from coder.ui.acp import EditorAgent, StoredConversation
 from coder.wiring.conversations import make_session_id
 
@@ -77,7 +81,8 @@ class EditorServices(InterfaceServices):
         """Return the newest ones; one that began elsewhere has the id of its newest session."""
         found: dict[str, StoredConversation] = {}
         continued: set[str] = set()
-        for directory, task in self._tasks():
+        for directory, started, _ in self._requests():
+            task = started.task
             id = task.conversation or directory.name
             if directory.name not in continued and id not in found:
                 oldest = boundary_events(list_conversation(directory)[0])[0]
@@ -89,7 +94,9 @@ class EditorServices(InterfaceServices):
         return list(found.values())
 
     def load_conversation(self, id: str) -> Sequence[EventLog]:
-        newest = next((path for path, task in self._tasks() if task.conversation == id), None)
+        newest = next(
+            (path for path, started, _ in self._requests() if started.task.conversation == id), None
+        )
         newest = newest or find_session(id, repository=self.root, conversation=True)
         self.loaded = newest.name
         logs = [EventLog(records=read_records(directory)) for directory in list_conversation(newest)]
@@ -97,12 +104,6 @@ class EditorServices(InterfaceServices):
             log.close()
         return logs
 
-    def _tasks(self) -> Iterator[tuple[Path, Task]]:
-        """Yield the sessions that are no mere verdicts, the newest first, with their tasks."""
-        for directory in reversed(list_sessions(sessions_directory())):
-            try:
-                started, _ = boundary_events(directory)
-            except UserError:
-                continue
-            if started and started.repository == str(self.root) and not started.task.given:
-                yield directory, started.task
+    def _requests(self) -> Iterator[StoredSession]:
+        """Yield the sessions that are no mere verdicts, the newest first."""
+        return (session for session in stored_sessions(self.root) if not session.started.task.given)

@@ -18,10 +18,8 @@ from coder.cli.options import (
     Options,
     PullRequestOption,
     StrategyName,
-    find_issue_address,
-    read_issue,
     read_plan,
-    typed_mentions,
+    read_request,
     with_options,
 )
 from coder.core.errors import UserError
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from coder.cli.forges import ForgeIssue
     from coder.core.events import SessionFinished
     from coder.core.task import Mode, Source, Task
-    from coder.wiring.session import SessionHandle
 
 COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask", "plan": "fix"}
 """Modes of sessions by those of custom commands."""
@@ -231,7 +228,7 @@ def run(
         plan_only=command.mode == "plan",
     )
     options = replace(options, strategy="plan" if command.mode == "plan" else None)
-    return _run_session(request, options, mentions=text).finish_event.exit_code
+    return _run_session(request, options, mentions=text).exit_code
 
 
 def _collect_sources(
@@ -255,23 +252,16 @@ def _run_request(request: "Task", options: Options, *, output: Path | None, pr: 
     Its issue is as given on the command line: text, @file, - or an issue's address. With `pr`, a draft is
     opened of what was delivered.
     """
-    argument = request.issue
-    issue = find_issue_address(argument) if request.mode != "ask" else None
-    if issue is not None:
-        from coder.cli.forges import fetch_issue
-
-        if options.strategy == "offline":
-            raise UserError("--offline uses no network: save the issue to a file, and give it as @FILE.")
-        update, mentions = {"issue": fetch_issue(issue), "origin": argument.strip()}, ""
-    else:
-        update, mentions = {"issue": read_issue(argument)}, typed_mentions(argument)
+    given = read_request(
+        request.issue, fetches=request.mode != "ask", is_offline=options.strategy == "offline"
+    )
     if pr:
         _require_trust(options)
-    request = request.model_copy(update=update)
-    handle = _run_session(request, options, mentions=mentions, output=output)
+    request = request.model_copy(update={"issue": given.issue, "origin": given.origin})
+    finish_event = _run_session(request, options, mentions=given.mentions, output=output)
     if pr:
-        _open_draft(handle.finish_event, issue, options)
-    return handle.finish_event.exit_code
+        _open_draft(finish_event, given.address, options)
+    return finish_event.exit_code
 
 
 def _require_trust(options: Options) -> None:
@@ -305,16 +295,13 @@ def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", opt
 
 def _run_session(
     request: "Task", options: Options, *, mentions: str, output: Path | None = None
-) -> "SessionHandle":
-    """Run a request whose text is known, and return its session.
-
-    Files and symbols that `mentions` names are attached to it.
-    """
+) -> "SessionFinished":
+    """Run a request whose text is known; files and symbols that `mentions` names are attached to it."""
     from coder.cli.running import run_task
 
     if request.mode == "fix" and not request.base:
         _require_match(options.repo, request.only)
-    return run_task(request, options, mentions=mentions, output=output)
+    return run_task(request, options, mentions=mentions, output=output).finish_event
 
 
 def _require_match(repo: Path, patterns: Sequence[str]) -> None:

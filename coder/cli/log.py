@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -18,8 +19,8 @@ from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
-    from coder.core.events import SessionFinished, SessionStarted
     from coder.core.messages import UsageTotals
+    from coder.store.jsonl import StoredSession
     from coder.wiring.conversations import ConversationPoint
     from coder.wiring.spending import SessionSpending, Spending
 
@@ -50,25 +51,15 @@ def session_lines(repository: "Path | None") -> "list[str]":
 
     A last line counts the sessions whose log cannot be read.
     """
-    from coder.directories import sessions_directory
-    from coder.store.jsonl import boundary_events
-    from coder.store.jsonl import list_sessions as stored
+    from coder.store.jsonl import stored_sessions
 
-    sessions, problems = [], []
-    for directory in reversed(stored(sessions_directory())):
-        try:
-            start_event, finish_event = boundary_events(directory)
-        except UserError as error:
-            problems.append(str(error))
-            continue
-        if start_event is None or (repository is not None and start_event.repository != str(repository)):
-            continue
-        sessions.append((directory, start_event, finish_event))
-    undone = _find_undone(repository, [finish for _, _, finish in sessions]) if repository else frozenset()
+    problems: list[str] = []
+    sessions = [*stored_sessions(repository, on_problem=problems.append)]
+    undone = _find_undone(repository, sessions) if repository else frozenset()
     lines = []
-    for directory, start_event, finish_event in sessions:
-        place = "" if repository else f"  ({start_event.repository})"
-        lines.append(f"{_session_line(directory, start_event, finish_event, undone=undone)}{place}")
+    for session in sessions:
+        place = "" if repository else f"  ({session.started.repository})"
+        lines.append(f"{_session_line(session, undone=undone)}{place}")
     if problems and lines:
         lines.append(f"{len(problems)} not listed: {problems[0]}")
     return lines
@@ -76,63 +67,45 @@ def session_lines(repository: "Path | None") -> "list[str]":
 
 def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
     """Yield a line for each of the newest sessions that can go on, with the command for it."""
-    from coder.directories import sessions_directory
-    from coder.store.jsonl import boundary_events
-    from coder.store.jsonl import list_sessions as stored
+    from coder.store.jsonl import stored_sessions
 
-    for directory in reversed(stored(sessions_directory())):
-        try:
-            start_event, finish_event = boundary_events(directory)
-        except UserError:
-            continue
-        if start_event and start_event.repository == str(repository) and not start_event.task.given:
-            kind, issue = _describe_outcome(directory, start_event, finish_event)
-            yield f"/resume {directory.name}  {kind}  {issue}"
-            count -= 1
-        if not count:
-            return
+    requests = (session for session in stored_sessions(repository) if not session.started.task.given)
+    for session in islice(requests, count):
+        kind, issue = _describe_outcome(session)
+        yield f"/resume {session.directory.name}  {kind}  {issue}"
 
 
-def _find_undone(repository: Path, finish_events: "Iterable[SessionFinished | None]") -> "frozenset[str]":
+def _find_undone(repository: Path, sessions: "Iterable[StoredSession]") -> "frozenset[str]":
     """Return the commits of finished sessions that were delivered in a repository, and taken back."""
     from coder.repo.delivery import find_undone
     from coder.repo.git import find_git
 
-    deliveries = [event.delivery for event in finish_events if event is not None]
-    commits = {delivery.commit for delivery in deliveries if delivery is not None and delivery.commit}
+    commits = {session.delivery.commit for session in sessions if session.delivery} - {""}
     try:
         return find_undone(find_git(repository), commits) if commits else frozenset()
     except CoderError:  # the sessions are listed all the same
         return frozenset()
 
 
-def _session_line(
-    directory: Path,
-    start_event: "SessionStarted",
-    finish_event: "SessionFinished | None",
-    *,
-    undone: "frozenset[str]",
-) -> str:
+def _session_line(session: "StoredSession", *, undone: "frozenset[str]") -> str:
     from coder.store.jsonl import list_conversation
 
-    kind, issue = _describe_outcome(directory, start_event, finish_event)
-    if finish_event is not None and finish_event.delivery and finish_event.delivery.commit in undone:
+    kind, issue = _describe_outcome(session)
+    if session.delivery and session.delivery.commit in undone:
         kind += ", undone"
-    cost = "" if finish_event is None else _format_cost(finish_event.spent)
-    name = f"{directory.name:<20}  {len(list_conversation(directory)):>8}"
-    return f"{name}  {kind:<14}  {start_event.model:<24.24}  {cost:>13}  {issue}"
+    cost = "" if session.finished is None else _format_cost(session.finished.spent)
+    name = f"{session.directory.name:<20}  {len(list_conversation(session.directory)):>8}"
+    return f"{name}  {kind:<14}  {session.started.model:<24.24}  {cost:>13}  {issue}"
 
 
-def _describe_outcome(
-    directory: Path, start_event: "SessionStarted", finish_event: "SessionFinished | None"
-) -> tuple[str, str]:
+def _describe_outcome(session: "StoredSession") -> tuple[str, str]:
     """Return the outcome of a session in a word, and the first line of its request."""
     from coder.core.state import outcome_label
     from coder.repo.git import is_in_use
 
-    unfinished = "running" if is_in_use(directory) else "cut off"
-    kind = outcome_label(finish_event) if finish_event else unfinished
-    return kind, sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
+    unfinished = "running" if is_in_use(session.directory) else "cut off"
+    kind = outcome_label(session.finished) if session.finished else unfinished
+    return kind, sanitize_text(session.started.task.issue.partition("\n")[0][:60])
 
 
 def _format_cost(spent: "UsageTotals") -> str:
@@ -146,6 +119,13 @@ def _current_repository() -> "Path | None":
     from coder.repo.git import find_root
 
     return find_root(Path())
+
+
+def _find(id: str) -> Path:
+    """Return the directory of a session; `last` is the newest in this repository."""
+    from coder.store.jsonl import find_session
+
+    return find_session(id, repository=_current_repository() if id == "last" else None)
 
 
 COLUMNS = ("requests", "input tokens", "cached tokens", "output tokens", "usd", "unpriced requests")
@@ -275,32 +255,31 @@ def describe_point(point: "ConversationPoint", *, forks: bool) -> str:
 @app.command()
 def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
-    import asyncio
-
-    from coder.session.log import EventLog
-    from coder.store.jsonl import boundary_events, find_session, read_records
+    from coder.core.events import SessionFinished, SessionStarted
+    from coder.store.jsonl import read_records
     from coder.ui.lines import LinePrinter, PipedConsole
-    from coder.ui.summary import print_summary as show_summary
+    from coder.ui.summary import print_summary
 
-    directory = find_session(id, repository=_current_repository() if id == "last" else None)
-    log = EventLog(records=read_records(directory))
-    log.close()
+    directory = _find(id)
+    records = read_records(directory)
+    events = [record.event for record in records]
+    finished = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
     console = PipedConsole(highlight=False)
-    start_event, finish_event = boundary_events(directory)
-    printer = LinePrinter(console, verbose=True, send=lambda _: None, has_summary=finish_event is not None)
-    asyncio.run(printer.replay(log.follow()))
-    if finish_event is not None:
-        is_judged = start_event is not None and start_event.task.given
-        show_summary(console, finish_event, session=directory.name, is_judged=is_judged)
+    printer = LinePrinter(console, verbose=True, send=lambda _: None, has_summary=finished is not None)
+    for record in records:
+        printer.print_record(record)
+    if finished is not None:
+        is_judged = any(isinstance(event, SessionStarted) and event.task.given for event in events)
+        print_summary(console, finished, session=directory.name, is_judged=is_judged)
 
 
 @app.command()
 def context(id: SessionArgument = "last") -> None:
     """Show what fills the context window of a session's model."""
     from coder.core.state import describe_context
-    from coder.store.jsonl import find_session, read_records
+    from coder.store.jsonl import read_records
 
-    directory = find_session(id, repository=_current_repository() if id == "last" else None)
+    directory = _find(id)
     print("\n".join(describe_context(read_records(directory))))
 
 
@@ -311,9 +290,9 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     from coder.core.events import FilesChanged
     from coder.repo.existing_change import delivered_diff
     from coder.session.report import best_attempt, find_attempt
-    from coder.store.jsonl import boundary_events, find_session, read_records
+    from coder.store.jsonl import boundary_events, read_records
 
-    directory = find_session(id, repository=_current_repository() if id == "last" else None)
+    directory = _find(id)
     start_event, finish_event = boundary_events(directory)
     records = list(read_records(directory))
     changes = [record.event.diff for record in records if isinstance(record.event, FilesChanged)]
@@ -345,9 +324,9 @@ def evidence(
     """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto."""
     from coder.core.attestation import build_attestation, build_statement
     from coder.core.verdict_summary import markdown_report
-    from coder.store.jsonl import find_session, read_records
+    from coder.store.jsonl import read_records
 
-    directory = find_session(id, repository=_current_repository() if id == "last" else None)
+    directory = _find(id)
     statement = build_attestation(read_records(directory))
     if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -44,15 +44,7 @@ SessionArgument = Annotated[
 ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
 
 
-EffortOption = Annotated[
-    Literal["default", "low", "medium", "high"] | None,
-    typer.Option(help="How much the model thinks before it answers.", show_default="the provider's own"),
-]
 ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
-UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Most to spend, in US dollars.")]
-TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Most tokens, sent and received.")]
-SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Most seconds.")]
-RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Most requests to models.")]
 TestOption = Annotated[
     str | None,
     typer.Option(
@@ -76,73 +68,15 @@ PurposeOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show the output of tools, and each test run.")
-]
-ContinueOption = Annotated[
-    bool,
-    typer.Option("--continue", "-c", help="Go on with the newest session: its conversation and its change."),
-]
-SessionOption = Annotated[
-    str | None,
-    typer.Option("--session", metavar="ID", help="Go on with this session, as --continue does."),
-]
 
 
-ApproveOption = Annotated[
-    Literal["read-only", "ask", "auto-edit", "full"] | None,
-    typer.Option(help="What is done without asking.", show_default="auto-edit: what stays in the sandbox"),
-]
-
-
-InstallOption = Annotated[
-    bool,
-    typer.Option(
-        "--install", help="Install packages that tests lack into an environment of coder's own, unasked."
-    ),
-]
-
-
-WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Run all tests that use the changed code, not the nearest alone.")
-]
-RequireOption = Annotated[
-    Literal["proven", "fixed", "passing", "not-broken"] | None,
-    typer.Option(
-        help="The least verdict that ends with exit code 0; no uncommitted work has it too.",
-        show_default="fixed",
-    ),
-]
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests without a sandbox.")
-]
-InlineOption = Annotated[
-    bool,
-    typer.Option("--inline", help="Stay in the terminal's own screen, and leave a transcript there."),
-]
-ScreenReaderOption = Annotated[
-    bool,
-    typer.Option("--screen-reader", help="Converse in plain lines, for screen readers."),
-]
-TestEditsOption = Annotated[
-    bool,
-    typer.Option(
-        "--accept-test-edits",
-        help="Accept how the change edits existing tests: they no longer prevent PROVEN.",
-    ),
 ]
 AttemptOption = Annotated[
     int | None,
     typer.Option(
         min=1, metavar="N", help="The change of the session's Nth verification, as its report counts them."
-    ),
-]
-NotTestOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--not-test",
-        metavar="ID",
-        help="A failing test that is not about the issue (repeatable).",
     ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")]
@@ -153,22 +87,6 @@ PullRequestOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
 ]
-OnOption = Annotated[
-    str,
-    typer.Option(
-        metavar="PLACE",
-        help="Where parts run: local:N (N processes), ray (a Ray cluster of this machine), ray://HOST:PORT.",
-        show_default="this machine",
-    ),
-]
-OnlyOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="Change nothing but this path or glob; repeatable."),
-]
-AttemptsOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,31 +94,96 @@ class Options:
     """The table of options that several commands share, with their defaults."""
 
     repo: RepositoryOption = Path()
-    continues: ContinueOption = False
-    session: SessionOption = None
+    continues: Annotated[
+        bool,
+        typer.Option(
+            "--continue", "-c", help="Go on with the newest session: its conversation and its change."
+        ),
+    ] = False
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="ID", help="Go on with this session, as --continue does."),
+    ] = None
     model: ModelOption = None
-    effort: EffortOption = None
+    effort: Annotated[
+        Literal["default", "low", "medium", "high"] | None,
+        typer.Option(help="How much the model thinks before it answers.", show_default="the provider's own"),
+    ] = None
     base_url: ServerOption = None
-    attempts: AttemptsOption = None
+    attempts: Annotated[
+        int | None,
+        typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
+    ] = None
     test: TestOption = None
-    not_test: NotTestOption = None
-    wait: WaitOption = False
-    only: OnlyOption = None
-    max_usd: UsdOption = None
-    max_tokens: TokensOption = None
-    max_seconds: SecondsOption = None
-    max_requests: RequestsOption = None
-    accept_test_edits: TestEditsOption = False
-    require: RequireOption = None
-    approve: ApproveOption = None
-    on: OnOption = ""
-    install: InstallOption = False
+    not_test: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--not-test",
+            metavar="ID",
+            help="A failing test that is not about the issue (repeatable).",
+        ),
+    ] = None
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Run all tests that use the changed code, not the nearest alone.")
+    ] = False
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Change nothing but this path or glob; repeatable."),
+    ] = None
+    max_usd: Annotated[float | None, typer.Option(metavar="X", help="Most to spend, in US dollars.")] = None
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Most tokens, sent and received.")] = (
+        None
+    )
+    max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Most seconds.")] = None
+    max_requests: Annotated[int | None, typer.Option(metavar="N", help="Most requests to models.")] = None
+    accept_test_edits: Annotated[
+        bool,
+        typer.Option(
+            "--accept-test-edits",
+            help="Accept how the change edits existing tests: they no longer prevent PROVEN.",
+        ),
+    ] = False
+    require: Annotated[
+        Literal["proven", "fixed", "passing", "not-broken"] | None,
+        typer.Option(
+            help="The least verdict that ends with exit code 0; no uncommitted work has it too.",
+            show_default="fixed",
+        ),
+    ] = None
+    approve: Annotated[
+        Literal["read-only", "ask", "auto-edit", "full"] | None,
+        typer.Option(
+            help="What is done without asking.", show_default="auto-edit: what stays in the sandbox"
+        ),
+    ] = None
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="PLACE",
+            help="Where parts run: local:N (N processes), ray (a Ray cluster of this machine), ray://HOST:PORT.",
+            show_default="this machine",
+        ),
+    ] = ""
+    install: Annotated[
+        bool,
+        typer.Option(
+            "--install", help="Install packages that tests lack into an environment of coder's own, unasked."
+        ),
+    ] = False
     trust: TrustOption = False
     unsafe_no_sandbox: UnsafeOption = False
-    inline: InlineOption = False
-    screen_reader: ScreenReaderOption = False
+    inline: Annotated[
+        bool,
+        typer.Option("--inline", help="Stay in the terminal's own screen, and leave a transcript there."),
+    ] = False
+    screen_reader: Annotated[
+        bool,
+        typer.Option("--screen-reader", help="Converse in plain lines, for screen readers."),
+    ] = False
     json: JsonOption = False
-    verbose: VerboseOption = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the output of tools, and each test run.")
+    ] = False
     strategy: str | None = None
     """The strategy that a command selects by an option of its own, or by none."""
 
@@ -424,13 +407,30 @@ def read_issue(argument: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
-def find_issue_address(argument: str) -> "ForgeIssue | None":
-    """Return the issue at a forge that an argument is the address of; None for any other request."""
-    if "://" not in argument:
-        return None
-    from coder.cli.forges import parse_issue_address
+class ReadRequest(NamedTuple):
+    issue: str
+    mentions: str
+    """The part whose mentions of files and symbols are attached to it."""
+    address: "ForgeIssue | None" = None
+    """Where it was fetched from."""
+    origin: str = ""
+    """The same as text."""
 
-    return parse_issue_address(argument)
+
+def read_request(argument: str, *, fetches: bool, is_offline: bool = False) -> ReadRequest:
+    """Read a request as `read_issue` does; if it `fetches`, the address of an issue at a forge is one, too.
+
+    Raises:
+        UserError: as of `read_issue`, or it is at a forge and cannot be fetched.
+    """
+    if fetches and "://" in argument:
+        from coder.cli.forges import fetch_issue, parse_issue_address
+
+        if (address := parse_issue_address(argument)) is not None:
+            if is_offline:
+                raise UserError("--offline uses no network: save the issue to a file, and give it as @FILE.")
+            return ReadRequest(fetch_issue(address), "", address, argument.strip())
+    return ReadRequest(read_issue(argument), typed_mentions(argument))
 
 
 def typed_mentions(argument: str) -> str:

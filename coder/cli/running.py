@@ -107,10 +107,14 @@ def run_task(
                 summary.print_summary(console, finish_event, session=handle.id, is_judged=task.given)
         ignore_early_deadline()  # the end of the loop has set the default again
     if output is not None and finish_event.delivery:
-        _write(output, delivered_diff(setup.root, finish_event.delivery), kind="diff", kept="log diff")
+        kind, text, kept = "diff", delivered_diff(setup.root, finish_event.delivery), "log diff last"
     elif output is not None and (task.plan_only or mode == "ask") and finish_event.exit_code == 0:
-        kind = "answer" if mode == "ask" else "plan"
-        _write(output, f"{finish_event.report}\n", kind=kind, kept="log show")
+        kind, kept = "answer" if mode == "ask" else "plan", "log show last"
+        text = f"{finish_event.report}\n"
+    else:
+        return handle
+    write_output(output, text, kind=kind, kept=kept)
+    print(f"The {kind} is in {output}.", file=sys.stderr)
     return handle
 
 
@@ -158,11 +162,15 @@ def _stop_on_signals(handle: SessionHandle, loop: asyncio.AbstractEventLoop) -> 
     )
 
 
-def _write(path: Path, text: str, *, kind: str, kept: str) -> None:
+def write_output(path: Path, text: str, *, kind: str, kept: str) -> None:
+    """Write what the user wants in a file, too; `kept` is the command that shows it otherwise.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(
-            f"The {kind} could not be written to {path}: {error.strerror}. It is kept: coder {kept} last"
+            f"The {kind} could not be written to {path}: {error.strerror}. It is kept: coder {kept}"
         ) from None
-    print(f"The {kind} is in {path}.", file=sys.stderr)

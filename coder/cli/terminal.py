@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -110,16 +110,10 @@ def _print_session(console: "Console", records: "Sequence[Record]") -> None:
         if isinstance(record.event, SessionStarted):
             console.print(Text(f"> {sanitize_text(record.event.task.issue)}", "bold"))
     printer = LinePrinter(console, verbose=False, send=lambda _: None)
-    import asyncio
-
-    asyncio.run(printer.replay(_iterate(records)))
+    for record in records:
+        printer.print_record(record)
     if records and isinstance(finished := records[-1].event, SessionFinished):
         print_result(console, finished)
-
-
-async def _iterate(records: "Sequence[Record]") -> "AsyncIterator[Record]":
-    for record in records:
-        yield record
 
 
 def is_interface_setting_on(name: Literal["inline", "screen_reader"], root: Path = Path()) -> bool:

@@ -212,8 +212,7 @@ class InterfaceServices:
 
     def _open_session(self, request: "UserRequest") -> "Session":
         """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
-        from coder.cli.forges import fetch_issue
-        from coder.cli.options import find_issue_address, read_issue, typed_mentions
+        from coder.cli.options import read_request
         from coder.core.task import Attachment, Task
         from coder.sandbox.choice import BackendChoice
         from coder.wiring.session import judging_approach, prepare_session
@@ -226,11 +225,11 @@ class InterfaceServices:
         else:
             modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
             mode = modes.get(request.mode, "fix")
-            issue = find_issue_address(request.text) if mode in ("fix", "change") else None
-            mentions, approach = "" if issue else typed_mentions(request.text), None
+            given = read_request(request.text, fetches=mode in ("fix", "change"))
+            mentions, approach = given.mentions, None
             asked = Task(
-                issue=fetch_issue(issue) if issue else read_issue(request.text),
-                origin=request.text.strip() if issue else "",
+                issue=given.issue,
+                origin=given.origin,
                 directory=directory,
                 mode=mode,
                 attachments=(

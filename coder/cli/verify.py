@@ -24,8 +24,9 @@ from coder.core.errors import NothingToJudgeError, UserError
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
     from coder.core.events import SessionFinished
+    from coder.core.task import Task
     from coder.core.verdict import Verdict
-    from coder.wiring.session import SessionHandle
+    from coder.wiring.session import Approach, SessionHandle
 
 
 REPORT_SUFFIXES = (".md", ".xml", ".sarif")
@@ -71,7 +72,8 @@ def verify(
     Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 6 BROKEN, 7 NOT TESTED, 8 NOT FIXED, 2
     wrong use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
     """
-    from coder.cli.running import check_writable
+    from coder.cli.running import check_writable, write_output
+    from coder.core.attestation import build_attestation
 
     options = replace(options, wait=options.wait or bool(os.environ.get("CI")))
     if check:
@@ -79,56 +81,56 @@ def verify(
     if evidence is not None:
         check_writable(evidence, kind="evidence")
     _check_reports(report or [])
-    if change is None and against is None:
-        change, against = _pushed_range()
+    if change is None and against is None and (change := os.environ.get("PRE_COMMIT_TO_REF") or None):
+        against = os.environ.get("PRE_COMMIT_FROM_REF") or None  # what pre-commit has pushed
     try:
-        handle = _judge(change, against, issue, options, evidence=evidence)
+        approach, request = _find_change(change, against, issue, options)
     except NothingToJudgeError as error:
         if options.require is None:
             raise
         print(error, file=sys.stderr)
         return 0
+    handle = _run_quietly(request, options, approach, change=change or "")
     finish_event = handle.finish_event
-    if not (options.json or options.verbose):
-        _print_verdict(handle, change=change or "")
-    verdict = finish_event.verdict
-    if verdict is None:
-        return finish_event.exit_code
+    if evidence is not None and (attestation := build_attestation(handle.log.records)):
+        text = f"{attestation.model_dump_json(indent=2)}\n"
+        write_output(evidence, text, kind="evidence", kept="log evidence last --json")
     for file in report or []:
-        _write_report(file, verdict)
+        if finish_event.verdict is not None:
+            text = _format_report(file.suffix, finish_event.verdict)
+            write_output(file, text, kind="report", kept="log evidence last")
     return finish_event.exit_code
 
 
-def _judge(
-    change: str | None, against: str | None, issue: str, options: Options, *, evidence: Path | None
-) -> "SessionHandle":
-    """Judge a change, and write the attestation of its verdict to a file if one is given."""
-    from coder.cli.running import run_task
-    from coder.core.attestation import build_attestation
+def _find_change(
+    change: str | None, against: str | None, issue: str, options: Options
+) -> "tuple[Approach, Task]":
+    """Return how to judge the change that arguments name, and the request to do so."""
     from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
     repo = options.repo
-    approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
     request = Task(issue=read_issue(issue) if issue else "", directory=repo, needs_ties=bool(issue))
-    handle = run_task(request, options, approach=approach, quiet=True)
-    if evidence is not None and (attestation := build_attestation(handle.log.records)):
-        _write_evidence(evidence, attestation.model_dump_json(indent=2))
-    return handle
+    return judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against), request
 
 
-def _print_verdict(handle: "SessionHandle", change: str = "") -> None:
-    """Print the verdict in a few lines; without one, why there is none."""
+def _run_quietly(
+    request: "Task", options: Options, approach: "Approach", *, change: str = ""
+) -> "SessionHandle":
+    """Judge a change, and print the verdict in a few lines; without one, why there is none."""
+    from coder.cli.running import run_task
     from coder.ui.lines import PipedConsole
     from coder.ui.summary import print_summary
 
-    console = PipedConsole(highlight=False)
-    print_summary(console, handle.finish_event, session=handle.id, is_judged=True, change=change)
+    handle = run_task(request, options, approach=approach, quiet=True)
+    if not (options.json or options.verbose):
+        console = PipedConsole(highlight=False)
+        print_summary(console, handle.finish_event, session=handle.id, is_judged=True, change=change)
+    return handle
 
 
 def _judge_again(statement: "Attestation", options: Options) -> int:
     """Judge again what an attestation is about, and report whether its verdict still holds."""
-    from coder.cli.running import run_task
     from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
@@ -147,16 +149,7 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
         needs_ties=bool(statement.verdict.untied),
         unrelated_tests=statement.unrelated_tests,
     )
-    handle = run_task(request, options, approach=approach, quiet=True)
-    if not (options.json or options.verbose):
-        _print_verdict(handle)
-    return _compare_verdicts(statement, handle.finish_event)
-
-
-def _pushed_range() -> tuple[str | None, str | None]:
-    """Return revision and base of what pre-commit has pushed; None where it does not say."""
-    pushed = os.environ.get("PRE_COMMIT_TO_REF") or None
-    return pushed, pushed and (os.environ.get("PRE_COMMIT_FROM_REF") or None)
+    return _compare_verdicts(statement, _run_quietly(request, options, approach).finish_event)
 
 
 def _check_reports(files: Sequence[Path]) -> None:
@@ -170,22 +163,18 @@ def _check_reports(files: Sequence[Path]) -> None:
         file.unlink(missing_ok=True)
 
 
-def _write_report(file: Path, verdict: "Verdict") -> None:
+def _format_report(suffix: str, verdict: "Verdict") -> str:
     from coder import __version__
     from coder.core.verdict_summary import markdown_report
     from coder.store.ci_reports import junit_xml, sarif_json
 
-    match file.suffix:
+    match suffix:
         case ".xml":
-            text = junit_xml(verdict)
+            return junit_xml(verdict)
         case ".sarif":
-            text = sarif_json(verdict, version=__version__)
+            return sarif_json(verdict, version=__version__)
         case _:
-            text = markdown_report(verdict)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"The report could not be written to {file}: {error.strerror}.") from None
+            return markdown_report(verdict)
 
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:
@@ -255,16 +244,6 @@ def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished")
     return 0
 
 
-def _write_evidence(file: Path, text: str) -> None:
-    try:
-        file.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"The evidence could not be written to {file}: {error.strerror}. It is kept: coder log evidence "
-            "last --json"
-        ) from None
-
-
 @with_options("repo", *MODEL, "test", "wait", *LIMITS, *RUNNING)
 def review(
     change: Annotated[
@@ -287,16 +266,13 @@ def review(
     Exit codes: those of coder verify.
     """
     from coder.cli.running import run_task
-    from coder.core.task import Task
     from coder.repo.git import find_checkout
     from coder.settings import load_config
     from coder.ui.lines import review_lines
-    from coder.wiring.session import judging_approach, reviewing_approach
+    from coder.wiring.session import reviewing_approach
 
-    repo = options.repo
-    judging = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
-    config = load_config(find_checkout(repo).root, options.settings)
-    request = Task(issue=read_issue(issue) if issue else "", directory=repo, needs_ties=bool(issue))
+    judging, request = _find_change(change, against, issue, options)
+    config = load_config(find_checkout(options.repo).root, options.settings)
     approach = reviewing_approach(judging, config, model_name=options.model)
     handle = run_task(request, options, approach=approach)
     finish_event = handle.finish_event

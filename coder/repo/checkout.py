@@ -1,7 +1,7 @@
 """Changes to the user's checkout on request: apply, merge and undo."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
@@ -191,9 +191,7 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     )
 
 
-def undo_delivery(
-    directory: Path, *, branch: str, commit: str, applied: str | None, earlier: str = ""
-) -> str:
+def undo_delivery(directory: Path, *, branch: str, commit: str, earlier: str = "") -> str:
     """Undo a delivered fix: revert it where HEAD contains it, then delete its branch and notes.
 
     Return a report. If the branch also holds an `earlier` delivery, it is set back to that.
@@ -202,10 +200,10 @@ def undo_delivery(
         UserError: the branch holds more than the fix, or the revert does not fit; nothing was changed.
     """
     git = find_checkout(directory).git
-    tip = git.resolve_commit(f"refs/heads/{branch}") if branch else None
+    tip = git.resolve_commit(f"refs/heads/{branch}")
     if tip is not None:
         _check_branch(git, branch, tip=tip, commit=commit)
-    applied_commits = _find_applied(git, [applied or commit, commit], branch=branch)
+    applied_commits = _find_applied(git, commit, branch=branch)
     reverts = [_revert(git, applied_commit) for applied_commit in applied_commits]
     actions = [action for action, _ in reverts]
     if tip is not None:
@@ -233,11 +231,9 @@ def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
         )
 
 
-def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
+def _find_applied(git: Git, commit: str, *, branch: str) -> list[str]:
     """Return the commit through which HEAD contains the fix, as a list of at most one."""
-    for commit in commits:
-        if git.resolve_commit(commit) is None:
-            continue
+    if git.resolve_commit(commit) is not None:
         if git.succeeds("merge-base", "--is-ancestor", commit, "HEAD"):
             return _newest_in_effect(git, [*find_copies(git, commit), commit])
         others = git.text(

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -103,10 +105,36 @@ def append_finish(directory: Path, event: SessionFinished, *, at: datetime) -> N
         file.write(f"{Record(number=len(records) + 1, at=at, event=event).model_dump_json()}\n".encode())
 
 
+class StoredSession(NamedTuple):
+    directory: Path
+    started: SessionStarted
+    finished: SessionFinished | None
+
+    @property
+    def delivery(self) -> Delivery | None:
+        return self.finished.delivery if self.finished else None
+
+
+def stored_sessions(
+    repository: Path | None = None, *, on_problem: Callable[[str], object] = lambda _: None
+) -> Iterator[StoredSession]:
+    """Yield the sessions in a repository, or in all, the newest first.
+
+    `on_problem` is told of each that cannot be read; one that ended before it began is left out.
+    """
+    for directory in reversed(list_sessions()):
+        try:
+            started, finished = boundary_events(directory)
+        except UserError as error:
+            on_problem(str(error))
+            continue
+        if started is not None and repository in (None, Path(started.repository)):
+            yield StoredSession(directory, started, finished)
+
+
 def find_session(
     name: str,
     *,
-    sessions: Path | None = None,
     repository: Path | None = None,
     delivered: Callable[[Delivery], bool] | None = None,
     conversation: bool = False,
@@ -123,39 +151,20 @@ def find_session(
     Raises:
         UserError: no session matches, or more than one.
     """
-
-    def is_eligible(directory: Path) -> bool:
-        start_event, finished = boundary_events(directory)
-        is_same_repository = repository is None or (
-            start_event is not None and start_event.repository == str(repository)
-        )
-        return (
-            is_same_repository
-            and (
-                delivered is None
-                or (finished is not None and finished.delivery is not None and delivered(finished.delivery))
-            )
-            and (not conversation or (start_event is not None and not start_event.task.given))
-        )
-
-    directories = list_sessions(sessions or sessions_directory())
     if name == "last":
-        newest = next((entry for entry in reversed(directories) if is_eligible(entry)), None)
-        if newest is None:
-            kind = "with a fix to apply or undo" if delivered else "yet"
-            raise UserError(f"No session {kind}{f' in {repository}' if repository else ''}.")
-        last = find_session("last", sessions=sessions, repository=repository) if delivered else newest
-        if newest != last:
-            raise UserError(
-                f"The last session, {last.name}, has no fix to apply or undo. The newest one that has: "
-                f"{newest.name}"
-            )
-        return newest
-    matching = (
-        _newest_on_branch(name, directories)
-        if name.startswith("coder/")
-        else [entry for entry in directories if entry.name.endswith(name) or entry.name.startswith(name)]
-    )
+        return _find_last(repository, delivered, conversation)
+    directories = list_sessions()
+    if name.startswith("coder/"):
+        on_branch = (
+            session.directory
+            for session in stored_sessions()
+            if session.delivery and session.delivery.branch == name
+        )
+        matching = [*islice(on_branch, 1)]
+    else:
+        matching = [
+            entry for entry in directories if entry.name.endswith(name) or entry.name.startswith(name)
+        ]
     if len(matching) != 1:
         count = f"{len(matching)} sessions" if matching else "No session"
         hint = "" if matching else _suggest_session(name, directories)
@@ -169,13 +178,23 @@ def find_session(
     return matching[0]
 
 
-def _newest_on_branch(branch: str, directories: Sequence[Path]) -> list[Path]:
-    """Return the newest session whose fix is on a branch, if there is one."""
-    for directory in reversed(directories):
-        finished = boundary_events(directory)[1]
-        if finished is not None and finished.delivery is not None and finished.delivery.branch == branch:
-            return [directory]
-    return []
+def _find_last(
+    repository: Path | None, delivered: Callable[[Delivery], bool] | None, conversation: bool
+) -> Path:
+    last: StoredSession | None = None
+    for session in stored_sessions(repository):
+        last = last or session
+        is_delivered = delivered is None or (session.delivery is not None and delivered(session.delivery))
+        if not is_delivered or (conversation and session.started.task.given):
+            continue
+        if delivered and session is not last:
+            raise UserError(
+                f"The last session, {last.directory.name}, has no fix to apply or undo. The newest one that "
+                f"has: {session.directory.name}"
+            )
+        return session.directory
+    kind = "with a fix to apply or undo" if delivered else "yet"
+    raise UserError(f"No session {kind}{f' in {repository}' if repository else ''}.")
 
 
 def _suggest_session(name: str, directories: Sequence[Path]) -> str:
@@ -186,11 +205,9 @@ def _suggest_session(name: str, directories: Sequence[Path]) -> str:
     return f" Do you mean {names[matches[0]]}?" if matches else ""
 
 
-def list_sessions(sessions: Path) -> list[Path]:
+def list_sessions() -> list[Path]:
     """Return the directories of all stored sessions, oldest first."""
-    return sorted(
-        (path.parent for path in sessions.glob("*/events.jsonl")), key=lambda directory: directory.name
-    )
+    return sorted(path.parent for path in sessions_directory().glob("*/events.jsonl"))
 
 
 def list_conversation(directory: Path) -> tuple[Path, ...]:

@@ -135,11 +135,6 @@ class LinePrinter:
                     if self._console.is_terminal:
                         self._live.start()
 
-    async def replay(self, records: AsyncIterator[Record]) -> None:
-        """Print recorded events without asking any question."""
-        async for record in records:
-            self.print_record(record)
-
     def print_record(self, record: Record) -> None:
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity

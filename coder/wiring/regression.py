@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Unpack
@@ -14,7 +15,6 @@ from coder.core.state import candidate_records
 from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import TestReport
-from coder.directories import sessions_directory
 from coder.patching import PatchError
 from coder.patching import apply as apply_patch
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
@@ -23,7 +23,7 @@ from coder.repo.git import Git
 from coder.repo.repository import SessionRepository
 from coder.repo.trees import apply_to_tree, compose_tree, diff_trees
 from coder.repo.worktrees import commit_tree
-from coder.store.jsonl import boundary_events, find_session, list_sessions, read_records
+from coder.store.jsonl import find_session, read_records, stored_sessions
 from coder.verify.run import PytestRunner
 from coder.verify.select import find_tests
 from coder.wiring.session import RuntimeOptions, open_runtime
@@ -33,7 +33,7 @@ RUNS = 3
 MOST_UNTESTABLE = 20
 """Number of untestable states in a row at which older ones are given up."""
 MOST_SESSIONS = 20
-"""Newest sessions among which one is sought whose change the checkout holds."""
+"""Newest sessions here among which one is sought whose change the checkout holds."""
 
 MOST_CHARACTERS = 120
 
@@ -201,14 +201,9 @@ class _Search:
 
     def _find_delivered_session(self) -> Iterator[Path]:
         """Yield the newest session that delivered what the present state holds, if there is one."""
-        for directory in reversed(list_sessions(sessions_directory())[-MOST_SESSIONS:]):
-            try:
-                started, finished = boundary_events(directory)
-            except UserError:
-                continue
+        for directory, _, finished in islice(stored_sessions(self.repository.root), MOST_SESSIONS):
             commit = finished.delivery.commit if finished and finished.delivery else ""
-            is_here = started is not None and started.repository == str(self.repository.root)
-            if is_here and commit and self.git.resolve_commit(commit):
+            if commit and self.git.resolve_commit(commit):
                 if has_change(self.git, commit, self.repository.base):
                     yield directory
                 return

@@ -10,7 +10,7 @@ from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, SessionStarted
 from coder.core.messages import Usage, UsageTotals
 from coder.core.values import Value
-from coder.directories import config_directory, sessions_directory
+from coder.directories import config_directory
 from coder.settings import Config
 from coder.store.jsonl import list_sessions, read_records
 
@@ -55,7 +55,7 @@ def read_spending(prefix: str = "") -> Iterator[SessionSpending]:
 
     Sessions that asked no model, and logs that cannot be read, are left out.
     """
-    for directory in list_sessions(sessions_directory()):
+    for directory in list_sessions():
         if directory.name.startswith(prefix) and (spending := _session_spending(directory)):
             yield spending
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import Record, Verified, Warned
+from coder.core.events import Record, SessionStarted, Verified, Warned
+from coder.core.task import Task
 from coder.core.verdict import VerdictKind
+from coder.directories import sessions_directory
 from coder.store.jsonl import SessionStore, boundary_events, find_session, list_sessions, read_records
 
 LOGS = Path(__file__).parent.parent / "logs"
@@ -16,6 +18,18 @@ def record(number: int) -> Record:
     return Record(
         number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=Warned(text=f"warning {number} — ünïcode")
     )
+
+
+STARTED = SessionStarted(
+    session="s",
+    task=Task(issue="it fails", directory=Path()),
+    repository="/r",
+    head="a",
+    base="a",
+    dirty=False,
+    model="m",
+    version="1",
+)
 
 
 def store_records(directory: Path, count: int) -> Path:
@@ -75,18 +89,23 @@ def test_reads_words_of_earlier_formats(tmp_path: Path, log_format: int) -> None
     assert kinds == [VerdictKind.NOT_TESTED, VerdictKind.NOT_FIXED, VerdictKind.PASSING]
 
 
-def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
+def test_sessions_are_found_by_either_end_of_their_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for name in ("20260101-a1", "20260102-b2"):
-        store_records(tmp_path / name, 1)
-    assert [directory.name for directory in list_sessions(tmp_path)] == ["20260101-a1", "20260102-b2"]
-    assert find_session("a1", sessions=tmp_path).name == "20260101-a1"
-    assert find_session("last", sessions=tmp_path).name == "20260102-b2"
+        store = SessionStore(sessions_directory() / name)
+        store.append(record(1).model_copy(update={"event": STARTED}))
+        store.close()
+    assert [directory.name for directory in list_sessions()] == ["20260101-a1", "20260102-b2"]
+    assert find_session("a1").name == "20260101-a1"
+    assert find_session("last").name == "20260102-b2"
     with pytest.raises(UserError, match="2 sessions"):
-        find_session("2026", sessions=tmp_path)
+        find_session("2026")
     with pytest.raises(UserError, match="No session"):
-        find_session("c3", sessions=tmp_path)
+        find_session("c3")
     with pytest.raises(UserError, match="Do you mean 20260102-b2"):
-        find_session("0260102-b3", sessions=tmp_path)
+        find_session("0260102-b3")
 
 
 def test_has_recorded_session_of_each_strategy() -> None:

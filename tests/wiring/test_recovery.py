@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.apply import find_delivery
+from coder.cli.apply import find_delivered
 from coder.core.events import FilesChanged, SessionFinished, Verified
 from coder.core.verdict import Verdict, VerdictKind
 from coder.repo.checkout import apply_commit, undo_delivery
@@ -119,7 +119,7 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
         recover_sessions()
         assert names(root) == "refs/heads/main"
         return
-    delivery = find_delivery(root, "last")
+    delivery = find_delivered(root, "last").delivery
     assert git(root, "rev-parse", delivery.branch) == delivery.commit
     assert git(root, "notes", "--ref=coder", "show", delivery.commit) == "seen"
     assert "+fixed" in delivery.diff
@@ -129,9 +129,9 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
         "refs/heads/main",
         "refs/notes/coder",
     ]
-    assert find_delivery(root, "last") == delivery
+    assert find_delivered(root, "last").delivery == delivery
     apply_commit(root, delivery.commit)
-    undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    undo_delivery(root, branch=delivery.branch, commit=delivery.commit)
     assert (root / "a.py").read_text() == "a\n"
     assert recover_sessions() == ()
     assert names(root) == "refs/heads/main"

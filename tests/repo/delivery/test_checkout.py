@@ -80,7 +80,7 @@ def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path, fix: Delivery) -
     )
     assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
     assert git(root, "status", "--short") == ""
-    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
 
 
@@ -221,13 +221,10 @@ def test_check_reports_outcome_and_changes_nothing(root: Path, fix: Delivery) ->
 def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
     before = fingerprint(root)
     fix = deliver(root)
-    assert (
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
-        == f"Deleted the branch {fix.branch}."
-    )
+    assert undo_delivery(root, branch=fix.branch, commit=fix.commit) == f"Deleted the branch {fix.branch}."
     assert fingerprint(root) == before
     assert (
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit)
         == "There was nothing left of the fix to take back."
     )
 
@@ -242,7 +239,7 @@ def test_undo_reverts_applied_change_and_keeps_other_work(
     applied = git(root, "rev-parse", "HEAD")
     commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
     write(root, {"b.py": "dirty\n"})
-    message = undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    message = undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert message == (
         f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted "
         f"the branch {fix.branch}."
@@ -255,25 +252,25 @@ def test_undo_reverts_applied_change_and_keeps_other_work(
 
 def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
-    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit)
     commit(root, {"a.py": FIXED, "test_a.py": "def test_a(): ...\n"})
     own = git(root, "rev-parse", "HEAD")
-    assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert git(root, "rev-parse", "HEAD") == own
     git(root, "revert", "--no-edit", "HEAD")
     git(root, "revert", "--no-edit", "HEAD~2")
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED  # the fix itself is in effect again
-    assert "Reverted" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert "Reverted" in undo_delivery(root, branch=fix.branch, commit=fix.commit)
 
 
 def test_undo_refuses_a_branch_with_more_on_it(root: Path, fix: Delivery) -> None:
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit)
     commit(root, {"b.py": "mine\n"})
     git(root, "checkout", "-q", "main")
     with pytest.raises(UserError, match="has later commits on top"):
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
 
 
@@ -282,12 +279,12 @@ def test_undo_refuses_change_that_later_work_needs(root: Path, fix: Delivery) ->
     commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
     before = fingerprint(root)
     with pytest.raises(UserError, match="later commits changed the same lines"):
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit)
     write(root, {"a.py": FIXED})
     git(root, "commit", "-qam", "back")
     write(root, {"a.py": "dirty\n"})
     with pytest.raises(UserError, match=r"a\.py would be overwritten"):
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+        undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert git(root, "rev-parse", fix.branch) == fix.commit
     assert before["refs"] != []
 
@@ -321,7 +318,7 @@ def test_delivers_applies_and_undoes_steps_as_range(root: Path) -> None:
     assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
     assert fix.diff == git(root, "diff", before, fix.commit) + "\n"
     assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
-    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert git(root, "diff", "--stat", before, "HEAD") == ""
     assert f"the commits {before}..{fix.commit}" in git(root, "log", "-1", "--format=%B")
 
@@ -333,5 +330,5 @@ def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
     assert "UNVERIFIED" in apply_commit(root, fix.commit)
     assert git(root, "rev-parse", "HEAD^") == newer
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
-    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit)
     assert git(root, "diff", "--stat", newer, "HEAD") == ""

@@ -110,7 +110,7 @@ def test_signs_copies_and_reverts(
     configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
     assert "\n" not in apply_commit(root, delivery.commit)
     verify(root, "HEAD")
-    undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    undo_delivery(root, branch=delivery.branch, commit=delivery.commit)
     assert git(root, "log", "-1", "--format=%s") == 'Revert "fix: line 15"'
     verify(root, "HEAD")
 
@@ -128,7 +128,7 @@ def test_delivers_unsigned_with_reason_if_key_is_missing(
     assert str(tmp_path / "none") in delivery.remark
     commit(root)
     assert "is not signed" in apply_commit(root, delivery.commit).splitlines()[1]
-    report = undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    report = undo_delivery(root, branch=delivery.branch, commit=delivery.commit)
     assert "is not signed" in report.splitlines()[1]
     assert git(root, "status", "--short") == ""
 
