@@ -459,21 +459,18 @@ class Record(Value):
 class Say(Value):
     """A remark for the model, delivered with the next message."""
 
-    type: Literal["say"] = "say"
     text: str
 
 
 class Withdraw(Value):
     """Take back the newest remark with this text; too late once a request has taken it."""
 
-    type: Literal["withdraw"] = "withdraw"
     text: str
 
 
 class Answer(Value):
     """The choice of one option of a question."""
 
-    type: Literal["answer"] = "answer"
     question: str
     option: str
     instruction: str = ""
@@ -483,14 +480,12 @@ class Answer(Value):
 class Decide(HunkDecisions):
     """The answer to a review: which hunks of the diff to deliver."""
 
-    type: Literal["decide"] = "decide"
     question: str
 
 
 class Amend(Value):
     """The answer to a plan: the plan to run, unchanged or edited."""
 
-    type: Literal["amend"] = "amend"
     question: str
     plan: Plan | None
     """None: the plan is rejected, and nothing runs."""
@@ -499,13 +494,9 @@ class Amend(Value):
 class DeliverNow(Value):
     """Judge the change by what has run so far; ignored unless impacted tests or the suite are running."""
 
-    type: Literal["deliver_now"] = "deliver_now"
-
 
 class Stop(Value):
     """End the session now and report its state."""
-
-    type: Literal["stop"] = "stop"
 
 
 SessionCommand = Say | Withdraw | Answer | Decide | Amend | DeliverNow | Stop
@@ -519,13 +510,9 @@ def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, fl
     Time between two records belongs to the later one, so that branches in parallel count once.
     """
     seconds: defaultdict[str, float] = defaultdict(float)
-    has_runs = any(isinstance(record.event, TestsEnded) for record in records)  # logs of format 1 have none
     for earlier, later in pairwise(records):
         gap = (later.at - earlier.at).total_seconds()
-        if isinstance(later.event, Verified) and not has_runs:
-            for stage, spent in _verdict_stages(later.event.verdict, gap).items():
-                seconds[stage] += spent
-        elif isinstance(earlier.event, PhaseEntered) and isinstance(later.event, PhaseEntered):
+        if isinstance(earlier.event, PhaseEntered) and isinstance(later.event, PhaseEntered):
             seconds["search"] += gap
         elif stage := _stage_before(later.event):
             seconds[stage] += gap
@@ -551,11 +538,3 @@ def _stage_before(event: Event) -> str:
         case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
             return "your answers"
     return ""
-
-
-def _verdict_stages(verdict: Verdict, gap: float) -> Mapping[str, float]:
-    """Split the seconds before a verdict by its stages, and call the rest its checks."""
-    spent = sum(verdict.stages.values())
-    scale = min(1.0, gap / spent) if spent else 0.0
-    split = {stage: seconds * scale for stage, seconds in verdict.stages.items()}
-    return {**split, "checks": gap - sum(split.values())}

@@ -48,20 +48,33 @@ def parse_plan(text: str) -> Plan:
         ValueError: it is not a plan; the message is half a sentence with the cause and the line.
     """
     lines = text.splitlines()
-    if any(line.strip() == COMPONENTS_HEADING or line.strip(" -*").startswith("path:") for line in lines):
-        return _parse_components(lines)
+    builds = any(
+        line.strip() == COMPONENTS_HEADING or line.strip(" -*").startswith("path:") for line in lines
+    )
     summary: list[str] = []
-    steps: list[Step] = []
+    items: list[dict[str, list[str]]] = []
     for number, line in enumerate(lines, start=1):
         if match := STEP_PATTERN.fullmatch(line.rstrip()):
-            steps.append(Step(intent=match["intent"]))
-        elif steps and line.strip():
-            steps[-1] = _add_detail(steps[-1], line, number)
+            items.append({"": [match["intent"]]})
+        elif items and line.strip():
+            _add_detail(items[-1], line, number, builds=builds)
         elif line.strip() and not line.startswith("#"):
             summary.append(line.strip())
-    if not steps:
-        raise ValueError(f"there is no step in it; {FORMAT_HINT}")
-    return Plan(summary=" ".join(summary) or steps[0].intent, steps=tuple(steps))
+    plan = Plan(
+        summary=" ".join(summary),
+        steps=() if builds else tuple(map(_build_step, items)),
+        components=tuple(map(_build_component, items)) if builds else (),
+    )
+    if (
+        fault := find_plan_fault(plan)
+        if builds
+        else ""
+        if items
+        else f"there is no step in it; {FORMAT_HINT}"
+    ):
+        raise ValueError(fault)
+    first = plan.components[0].purpose if builds else plan.steps[0].intent
+    return plan if plan.summary else plan.model_copy(update={"summary": first})
 
 
 def find_plan_fault(plan: Plan) -> str:
@@ -118,40 +131,31 @@ def _path_fault(path: str, *, is_test: bool) -> str:
     return ""
 
 
-def _parse_components(lines: Sequence[str]) -> Plan:
-    summary: list[str] = []
-    components: list[dict[str, list[str]]] = []
-    for number, line in enumerate(lines, start=1):
-        if match := STEP_PATTERN.fullmatch(line.rstrip()):
-            name, _, purpose = match["intent"].partition(":")
-            components.append({"name": [name.strip(" `*")], "purpose": [purpose.strip()]})
-        elif components and line.strip():
-            _add_component_detail(components[-1], line, number)
-        elif line.strip() and not line.startswith("#"):
-            summary.append(line.strip())
-    plan = Plan(summary=" ".join(summary), components=tuple(map(_build_component, components)))
-    if fault := find_plan_fault(plan):
-        raise ValueError(fault)
-    return plan if plan.summary else plan.model_copy(update={"summary": plan.components[0].purpose})
+def _add_detail(item: dict[str, list[str]], line: str, number: int, *, builds: bool) -> None:
+    """Add a line below a step or component: one more of its text, or a detail by its name."""
+    known = ("path", "api", "needs", "tests") if builds else ("files", "seen by", "check")
+    found = DETAIL_PATTERN.fullmatch(line)
+    if found and (name := found["name"].strip().lower()) in known:
+        item.setdefault(name, []).append(found["text"].strip())
+    elif found is None and line[:1].isspace() and not line.lstrip().startswith(("- ", "* ")):
+        item[""].append(line.strip())
+    else:
+        kind, hint = ("component", COMPONENT_HINT) if builds else ("step", FORMAT_HINT)
+        raise ValueError(f"line {number} belongs to no {kind}: {line.strip()[:60]!r}; {hint}")
 
 
-def _add_component_detail(component: dict[str, list[str]], line: str, number: int) -> None:
-    match DETAIL_PATTERN.fullmatch(line):
-        case None if line[:1].isspace() and not line.lstrip().startswith(("- ", "* ")):
-            component["purpose"].append(line.strip())
-        case found if found and (name := found["name"].strip().lower()) in ("path", "api", "needs", "tests"):
-            words = [found["text"].strip()] if name == "api" else found["text"].split(",")
-            component.setdefault(name, []).extend(words)
-        case _:
-            raise ValueError(
-                f"line {number} belongs to no component: {line.strip()[:60]!r}; {COMPONENT_HINT}"
-            )
+def _build_step(details: Mapping[str, Sequence[str]]) -> Step:
+    checks = [*details.get("seen by", ()), *details.get("check", ())]
+    return Step(
+        intent=" ".join(details[""]), files=_paths(details.get("files", ())), check="".join(checks[-1:])
+    )
 
 
 def _build_component(details: Mapping[str, Sequence[str]]) -> Component:
+    name, _, purpose = details[""][0].partition(":")
     return Component(
-        name=details["name"][0],
-        purpose=" ".join(details["purpose"]).strip(),
+        name=name.strip(" `*"),
+        purpose=" ".join((purpose.strip(), *details[""][1:])).strip(),
         path=next(iter(_paths(details.get("path", ()))), ""),
         api=tuple(signature.strip("`") for signature in details.get("api", ())),
         dependencies=_paths(details.get("needs", ())),
@@ -159,20 +163,9 @@ def _build_component(details: Mapping[str, Sequence[str]]) -> Component:
     )
 
 
-def _add_detail(step: Step, line: str, number: int) -> Step:
-    match DETAIL_PATTERN.fullmatch(line):
-        case None if line[:1].isspace() and not line.lstrip().startswith(("- ", "* ")):
-            return step.model_copy(update={"intent": f"{step.intent} {line.strip()}"})
-        case found if found and found["name"].strip().lower() == "files":
-            return step.model_copy(update={"files": _paths(found["text"].split(","))})
-        case found if found and found["name"].strip().lower() in ("seen by", "check"):
-            return step.model_copy(update={"check": found["text"].strip()})
-        case _:
-            raise ValueError(f"line {number} belongs to no step: {line.strip()[:60]!r}; {FORMAT_HINT}")
-
-
-def _paths(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(path for word in words if (path := word.strip().strip("`")))
+def _paths(lists: Sequence[str]) -> tuple[str, ...]:
+    """Split lists at their commas."""
+    return tuple(path for word in ",".join(lists).split(",") if (path := word.strip().strip("`")))
 
 
 def _join_lines(text: str) -> str:

@@ -299,7 +299,7 @@ class LineCoverage(Value):
     """`path:line` or `path:first-last` of lines that no test executes."""
 
 
-class LintReport(Value):
+class LintReport(EventValue):
     """Findings of the project's own linters, type checkers and scanners on a change."""
 
     new: tuple[str, ...] = ()
@@ -308,17 +308,6 @@ class LintReport(Value):
     """Names of the tools."""
     missing: tuple[str, ...] = ()
     """Tools that the project configures but that are not installed."""
-    fixed: tuple[str, ...] = ()
-    """In evidence of earlier versions: commands whose configuration changed and that pass now."""
-    failing: tuple[str, ...] = ()
-    """In the same: commands that fail as before."""
-    broken: tuple[str, ...] = ()
-    """In the same: commands that passed before and fail now."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_format_1(cls, data: object) -> object:
-        return rename_keys(data, {"mended": "fixed"})
 
 
 class ReplacedAssertion(Value):
@@ -450,8 +439,8 @@ def describe_example(example: BehaviorExample) -> str:
     return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
 
 
-class Verdict(Value):
-    """The verdict on one change, and the evidence for it."""
+class Verdict(EventValue):
+    """The verdict on one change, and the evidence for it; what earlier versions said beside is ignored."""
 
     kind: VerdictKind
     reason: str
@@ -464,10 +453,6 @@ class Verdict(Value):
     """Tests that fail on the base for the right reason and pass on the change."""
     target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
     """Their origin, by test id."""
-    missing_names: Mapping[str, str] = Field(default_factory=dict)
-    """In evidence of earlier versions: names that targets lack without the change, by test id."""
-    chosen_names: tuple[str, ...] = ()
-    """In the same: public names that the change introduces and targets use."""
     scope: Literal["whole", "reaching"] = "whole"
     """Tests checked for new failures: the whole suite, or the tests that reach the change."""
     tests_ran: int | None = None

@@ -358,7 +358,7 @@ class Approval:
             answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
         else:
             decision = await self._wait_for(Decide, question)
-            answer = ReviewAnswered(**decision.model_dump(exclude={"type"}), by="person")
+            answer = ReviewAnswered(**decision.model_dump(), by="person")
         self._log.append(answer)
         return answer
 

@@ -8,6 +8,7 @@ from coder.core.verdict import (
     Failure,
     Finding,
     LineCoverage,
+    LintReport,
     TestResult,
     Verdict,
     VerdictKind,
@@ -41,7 +42,7 @@ def test_reads_former_names_of_fields() -> None:
     verdict = Verdict.model_validate(former)
     assert verdict.scope == "reaching"
     assert verdict.mutation is not None and verdict.mutation.share == "1 of 2"
-    assert verdict.linters is not None and verdict.linters.fixed == ("ruff check .",)
+    assert verdict.linters == LintReport()
 
 
 def test_sameness_is_no_comfort_where_tests_went_green() -> None:
