@@ -18,6 +18,8 @@ from coder.core.events import (
     SessionFinished,
     SessionStarted,
     Verified,
+    events_of,
+    newest_event,
 )
 from coder.core.messages import UsageTotals
 from coder.core.text import parse_json
@@ -58,15 +60,13 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
 
     None where nothing was verified.
     """
-    started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
+    started = newest_event(records, SessionStarted)
     verified = [(record.at, record.event.verdict) for record in records if isinstance(record.event, Verified)]
     if started is None or not verified:
         return None
     at, verdict = verified[-1]
-    finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
-    diff = next(
-        (record.event.diff for record in reversed(records) if isinstance(record.event, FilesChanged)), ""
-    )
+    finished, changed = newest_event(records, SessionFinished), newest_event(records, FilesChanged)
+    recorded = newest_event(records, EnvironmentRecorded)
     delivery = finished.delivery if finished else None
     on_head = delivery is not None and not delivery.needs_uncommitted_work
     return Attestation(
@@ -76,13 +76,10 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
         issue=started.task.issue,
         base=started.judged_since or (started.head if on_head else started.base),
         repeatable=on_head or not started.dirty,
-        diff=delivery.diff if delivery else diff,
+        diff=delivery.diff if delivery else changed.diff if changed else "",
         test_command=started.task.test_command,
         unrelated_tests=_excluded_tests(records, started),
-        environment=next(
-            (record.event.environment for record in records if isinstance(record.event, EnvironmentRecorded)),
-            None,
-        ),
+        environment=recorded.environment if recorded else None,
         verdict=finished.verdict if finished and finished.verdict else verdict,
         spent=finished.spent if finished else UsageTotals(),
         seconds=finished.seconds if finished else 0.0,
@@ -90,8 +87,8 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
 
 
 def _excluded_tests(records: Sequence[Record], started: SessionStarted) -> tuple[str, ...]:
-    notes = (record.event.note for record in records if isinstance(record.event, NoteMade))
-    by_model = (test for note in notes for test in getattr(note, "unrelated_tests", ()))
+    notes = events_of(records, NoteMade)
+    by_model = (test for made in notes for test in getattr(made.note, "unrelated_tests", ()))
     return tuple(dict.fromkeys((*started.task.unrelated_tests, *by_model)))
 
 

@@ -1,10 +1,10 @@
 """Events of a session and the commands of a front end; a log is a list of events."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import ConfigDict, Field
 
@@ -454,6 +454,18 @@ class Record(Value):
     at: datetime
     """Aware, UTC."""
     event: Annotated[Event, Field(discriminator="type")]
+
+
+AnyEvent = TypeVar("AnyEvent", bound=EventValue)
+
+
+def events_of(records: Iterable[Record], kind: type[AnyEvent]) -> list[AnyEvent]:
+    """Return the events of a kind, in order."""
+    return [record.event for record in records if isinstance(record.event, kind)]
+
+
+def newest_event(records: Sequence[Record], kind: type[AnyEvent]) -> AnyEvent | None:
+    return next((record.event for record in reversed(records) if isinstance(record.event, kind)), None)
 
 
 class Say(Value):

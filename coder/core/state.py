@@ -20,6 +20,8 @@ from coder.core.events import (
     SessionStarted,
     ToolFinished,
     Verified,
+    events_of,
+    newest_event,
 )
 from coder.core.messages import (
     REMARK_OPENING,
@@ -51,14 +53,8 @@ FAILURE_REVIEWER = "failure"
 
 def candidate_records(records: Sequence[Record], candidate: str) -> list[Record]:
     """Return the records that concern a candidate: those of its ancestors up to each fork, then its own."""
-    fork = next(
-        (
-            record.event
-            for record in records
-            if isinstance(record.event, CandidateForked) and record.event.candidate == candidate
-        ),
-        None,
-    )
+    forks = events_of(records, CandidateForked)
+    fork = next((fork for fork in forks if fork.candidate == candidate), None)
     own = [record for record in records if getattr(record.event, "candidate", None) == candidate]
     if fork is None or not fork.parent:
         return own
@@ -74,7 +70,7 @@ def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Messa
     accept no other order. What was compacted is in short.
     """
     own_records = candidate_records(records, candidate)
-    compactions = [record.event for record in own_records if isinstance(record.event, ContextCompacted)]
+    compactions = events_of(own_records, ContextCompacted)
     summary = next((event for event in reversed(compactions) if event.summarized), None)
     if summary is None:
         return _fold_messages(own_records, compactions)
@@ -136,11 +132,7 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def candidate_notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
-    return tuple(
-        record.event.note
-        for record in candidate_records(records, candidate)
-        if isinstance(record.event, NoteMade)
-    )
+    return tuple(made.note for made in events_of(candidate_records(records, candidate), NoteMade))
 
 
 def has_given_up(records: Sequence[Record], candidate: str) -> bool:
@@ -176,11 +168,7 @@ def unrelated_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...
 
 
 def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
-    return tuple(
-        record.event.verdict
-        for record in candidate_records(records, candidate)
-        if isinstance(record.event, Verified)
-    )
+    return tuple(event.verdict for event in events_of(candidate_records(records, candidate), Verified))
 
 
 def newest_verdict(records: Sequence[Record], candidate: str) -> Verdict | None:
@@ -192,33 +180,28 @@ def reviewer_findings(records: Sequence[Record], candidate: str) -> dict[str, Fi
 
     Reviewers are candidates named such as `c1/review-1/correctness`.
     """
-    findings: dict[str, Findings] = {}
-    for record in records:
-        event = record.event
-        if (
-            isinstance(event, NoteMade)
-            and isinstance(event.note, Findings)
-            and event.candidate.startswith(f"{candidate}/")
-        ):
-            findings[event.candidate.rpartition("/")[2]] = event.note
+    findings = {
+        made.candidate.rpartition("/")[2]: made.note
+        for made in events_of(records, NoteMade)
+        if isinstance(made.note, Findings) and made.candidate.startswith(f"{candidate}/")
+    }
     findings.pop(FAILURE_REVIEWER, None)
     return findings
 
 
 def active_candidates(records: Sequence[Record]) -> tuple[str, ...]:
     """Return the candidates that an executor works on, oldest first."""
-    forked = [
-        record.event.candidate
-        for record in records
-        if isinstance(record.event, CandidateForked) and record.event.role == "executor"
-    ]
-    dropped = {record.event.candidate for record in records if isinstance(record.event, CandidateDropped)}
-    return tuple(name for name in forked if name not in dropped)
+    dropped = {event.candidate for event in events_of(records, CandidateDropped)}
+    return tuple(
+        fork.candidate
+        for fork in events_of(records, CandidateForked)
+        if fork.role == "executor" and fork.candidate not in dropped
+    )
 
 
 def component_plan(records: Sequence[Record]) -> Plan | None:
     """Return the newest plan of components; None if nothing is built."""
-    notes = (record.event.note for record in reversed(records) if isinstance(record.event, NoteMade))
+    notes = (made.note for made in reversed(events_of(records, NoteMade)))
     return next((note for note in notes if isinstance(note, Plan) and note.components), None)
 
 
@@ -244,9 +227,7 @@ def next_mode(records: Sequence[Record]) -> str:
 
 def delivered_diff(records: Sequence[Record]) -> str:
     """Return the change that a session delivered; empty if there is none."""
-    finished = next(
-        (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
-    )
+    finished = newest_event(records, SessionFinished)
     return finished.delivery.diff if finished and finished.delivery else ""
 
 
@@ -353,8 +334,8 @@ def measure_context(messages: Sequence[Message]) -> dict[str, int]:
 
 def newest_request_tokens(records: Sequence[Record]) -> int:
     """Return the tokens of the newest request, system prompt and tools included; 0 if there was none."""
-    spent = (record.event for record in reversed(records) if isinstance(record.event, BudgetSpent))
-    return next((event.usage.input_tokens for event in spent), 0)
+    spent = newest_event(records, BudgetSpent)
+    return spent.usage.input_tokens if spent else 0
 
 
 def describe_context(records: Sequence[Record]) -> list[str]:
@@ -365,19 +346,14 @@ def describe_context(records: Sequence[Record]) -> list[str]:
     if not total:
         return ["No message has been sent yet."]
     lines = [f"{size / total:>5.0%}  {size:>9,} characters  {name}" for name, size in sizes.items()]
-    requests = [
-        record.event.usage
-        for record in records
-        if isinstance(record.event, BudgetSpent) and record.event.candidate == candidate
-    ]
+    requests = [event.usage for event in events_of(records, BudgetSpent) if event.candidate == candidate]
     if requests:
         newest = requests[-1]
         lines.append(
             f"The newest request had {newest.input_tokens:,} tokens with the system prompt and the tools; "
             f"{newest.cached_tokens:,} came from the provider's cache."
         )
-    compactions = [record.event for record in records if isinstance(record.event, ContextCompacted)]
-    if compactions:
+    if compactions := events_of(records, ContextCompacted):
         times = "once" if len(compactions) == 1 else f"{len(compactions)} times"
         lines.append(f"Older parts were shortened {times} to make room.")
     return lines

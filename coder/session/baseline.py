@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.core.events import BaselineMeasured, QuestionAsked, Warned
+from coder.core.events import BaselineMeasured, QuestionAsked, Warned, events_of
 from coder.core.paths import find_command_tests, test_function_of
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import TestReport
@@ -43,7 +43,7 @@ async def measure_baseline(
     )
     if report.problem is not None and report.problem.kind == "timeout" and not report.seconds:
         return report
-    logged = [record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)]
+    logged = events_of(context.log.records, BaselineMeasured)
     if event not in logged and not (event.problem and event.problem in {other.problem for other in logged}):
         context.log.append(event)
     return report
@@ -83,7 +83,7 @@ async def _offer_system_package(context: SessionContext, report: TestReport) -> 
         return False
     if problem := await asyncio.to_thread(context.installer.install_system_package, package):
         remedy = f"Run it in a terminal, then start again: {package.command}"
-        context.log.append(Warned(text=f"It could not be installed: {problem}. {remedy}"))
+        context.log.warn(f"It could not be installed: {problem}. {remedy}")
         return False
     return True
 
@@ -105,7 +105,7 @@ async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -
     if context.installer is None or not chosen:
         return False
     if problem := await asyncio.to_thread(context.installer.install, chosen):
-        context.log.append(Warned(text=f"{', '.join(chosen)} could not be installed: {problem}"))
+        context.log.warn(f"{', '.join(chosen)} could not be installed: {problem}")
         return False
     return True
 
@@ -122,7 +122,7 @@ async def _is_wanted(context: SessionContext, package: str, module: str) -> bool
             if context.installs_packages
             else "To have it installed into an environment of coder's own: --install"
         )
-        context.log.append(Warned(text=f"{lacking} {course}"))
+        context.log.warn(f"{lacking} {course}")
         return context.installs_packages
     question = (
         f"{lacking} Install from the package index into an environment of coder's own? Yours stays as it is."

@@ -16,6 +16,8 @@ from coder.core.events import (
     ToolFinished,
     ToolStarted,
     Verified,
+    events_of,
+    newest_event,
 )
 from coder.core.messages import Message, ToolCall, ToolMessage
 from coder.core.notes import Evaluation, Plan, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
@@ -81,13 +83,12 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
     A session that ended before its first phase leaves what it continued. If it was interrupted and its
     request is the same as `request`, the conversation goes on at the very point that the log has reached.
     """
-    finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
+    finished, started = newest_event(records, SessionFinished), newest_event(records, SessionStarted)
     candidate = _continued_candidate(records, finished)
     research = _research_notes(records)
     messages = candidate_messages(records, candidate) or (
         () if research else candidate_messages(records, f"{candidate}/plan")
     )
-    started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
     task = interrupted_task(records)
     is_resumed = task is not None and task.issue == request != ""
     results = (
@@ -95,7 +96,7 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
         for call in unanswered_calls(messages)
         if call.name == UNREPEATED_TOOL or not is_resumed
     )
-    delivery = finished.delivery if finished else None
+    delivery, notes = finished.delivery if finished else None, events_of(records, NoteMade)
     conversation, code = _origins(records) or (session, session)
     is_open = finished is None or finished.kind is None
     return Continuation(
@@ -106,7 +107,7 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
         plan=component_plan(records) if is_open else None,
         diff=_newest_diff(records, candidate) if is_open and not (delivery and delivery.commit) else "",
         patches=_unrecorded_patches(records, candidate) if is_open else (),
-        notes=_own_notes(records, candidate) if is_resumed else (),
+        notes=tuple(made for made in notes if made.candidate == candidate) if is_resumed else (),
         is_mixed=conversation != code and bool(conversation),
         is_resumed=is_resumed,
         question=started.task.issue if started else "",
@@ -118,10 +119,9 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
 
 def _research_notes(records: Sequence[Record]) -> dict[str, ResearchNote]:
     return {
-        record.event.candidate: record.event.note
-        for record in records
-        if isinstance(record.event, NoteMade)
-        and isinstance(record.event.note, ResearchPlan | ResearchResult | Evaluation | ResearchReport)
+        made.candidate: made.note
+        for made in events_of(records, NoteMade)
+        if isinstance(made.note, ResearchPlan | ResearchResult | Evaluation | ResearchReport)
     }
 
 
@@ -142,14 +142,6 @@ def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str,
     return tuple(patches)
 
 
-def _own_notes(records: Sequence[Record], candidate: str) -> tuple[NoteMade, ...]:
-    return tuple(
-        record.event
-        for record in records
-        if isinstance(record.event, NoteMade) and record.event.candidate == candidate
-    )
-
-
 def _origins(records: Sequence[Record]) -> tuple[str, str] | None:
     """Return the sessions whose conversation, and whose code, a session continues that did nothing.
 
@@ -168,22 +160,15 @@ def _origins(records: Sequence[Record]) -> tuple[str, str] | None:
 
 
 def _newest_diff(records: Sequence[Record], candidate: str) -> str:
-    changes = (
-        record.event.diff
-        for record in reversed(records)
-        if isinstance(record.event, FilesChanged) and record.event.candidate == candidate
-    )
-    return next(changes, "")
+    changes = reversed(events_of(records, FilesChanged))
+    return next((change.diff for change in changes if change.candidate == candidate), "")
 
 
 def _continued_candidate(records: Sequence[Record], finished: SessionFinished | None) -> str:
     """Return the candidate whose change was delivered; without one, that on which work can go on."""
     tree = finished.verdict.tree if finished and finished.verdict else ""
-    judged = (
-        record.event.candidate
-        for record in reversed(records)
-        if isinstance(record.event, Verified) and tree and record.event.verdict.tree == tree
-    )
+    verified = reversed(events_of(records, Verified))
+    judged = (event.candidate for event in verified if tree and event.verdict.tree == tree)
     return next(judged, find_resumable_candidate(records))
 
 

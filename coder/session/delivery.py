@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from coder.core.errors import GitError, IdentityError, UserError
-from coder.core.events import NoteMade, Warned
+from coder.core.events import NoteMade, events_of
 from coder.core.notes import Plan, ResearchReport, WrittenAnswer, format_report
 from coder.core.plan import format_plan
 from coder.core.state import (
@@ -173,7 +173,7 @@ def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext
 
 def _planning_outcome(context: SessionContext) -> SessionOutcome:
     """Return the outcome of a session that only plans."""
-    made_notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
+    made_notes = [made.note for made in events_of(context.log.records, NoteMade)]
     plan = next((note for note in reversed(made_notes) if isinstance(note, Plan)), None)
     if plan is None:
         return outcome_without_fix(
@@ -249,7 +249,7 @@ async def keep_change(context: SessionContext, outcome: SessionOutcome) -> Sessi
     summary = f"{outcome.summary} The change that was {verdict.kind} before is delivered."
     if outcome.kind is None:
         return outcome.model_copy(update={"summary": summary, "verdict": verdict, "delivery": delivery})
-    context.log.append(Warned(text=summary))
+    context.log.warn(summary)
     code = required_exit_code(verdict.kind, task.require)
     return SessionOutcome(
         kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=code
@@ -297,10 +297,8 @@ async def _deliver(
         if rebased_patch is not None:
             verdict = new_verdict.with_examination_of(verdict)
     if rebased_patch is None:
-        context.log.append(
-            Warned(
-                text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
-            )
+        context.log.warn(
+            "The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
         )
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
     if context.task.dry_run:
@@ -316,37 +314,30 @@ async def _deliver_on_head(
     try:
         delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
     except IdentityError as error:
-        context.log.append(Warned(text=f"The fix is delivered as a diff, and no branch was made: {error}"))
+        context.log.warn(f"The fix is delivered as a diff, and no branch was made: {error}")
         return Delivery(diff=patch.diff)
     if delivery.remark:
-        context.log.append(Warned(text=delivery.remark))
+        context.log.warn(delivery.remark)
     if not context.task.merge:
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
-        context.log.append(
-            Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
-        )
+        context.log.warn(f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
         return delivery
     if unreviewed_paths := unreviewed_files(context, patch):
-        context.log.append(
-            Warned(text=f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply.")
+        context.log.warn(
+            f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply."
         )
         return delivery
     try:
         commit = await asyncio.to_thread(context.repository.merge, delivery)
     except (UserError, GitError) as error:
-        context.log.append(Warned(text=f"Not merged: {error}"))
+        context.log.warn(f"Not merged: {error}")
         return delivery
     if commit.remark:
-        context.log.append(Warned(text=commit.remark))
+        context.log.warn(commit.remark)
     if commit.id != delivery.commit:
-        context.log.append(
-            Warned(
-                text=(
-                    f"HEAD has moved on meanwhile: {commit.id[:10]} is UNVERIFIED there. Judge it: coder "
-                    "verify HEAD"
-                )
-            )
+        context.log.warn(
+            f"HEAD has moved on meanwhile: {commit.id[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"
         )
     return delivery.model_copy(update={"merged": True})
 

@@ -65,6 +65,10 @@ class EventLog:
             follower.put_nowait(record)
         return record
 
+    def warn(self, text: str) -> None:
+        """Warn the user."""
+        self.append(Warned(text=text))
+
     def progress_listener(self, candidate: str) -> Progress:
         """Return a thread-safe listener that shows each line as a fleeting event of the candidate."""
         append = self._thread_safe_append()

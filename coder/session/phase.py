@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import takewhile
 
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Warned
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered
 from coder.core.messages import Reply, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
@@ -169,7 +169,7 @@ async def _ask(context: SessionContext, candidate: Candidate, spec: PhaseSpec, *
     reply = await run_turn(context, candidate)
     calls = reply.message.calls
     if reply.finish in INCOMPLETE_REPLIES:
-        context.log.append(Warned(text=INCOMPLETE_REPLIES[reply.finish]))
+        context.log.warn(INCOMPLETE_REPLIES[reply.finish])
         if calls:
             toolbox.refuse_call(context, candidate, calls[-1], CUT_CALL)
             return reply.model_copy(

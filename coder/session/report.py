@@ -5,7 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from coder.core.errors import UserError
-from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
+from coder.core.events import (
+    CandidateDropped,
+    FilesChanged,
+    NoteMade,
+    Record,
+    SessionStarted,
+    Verified,
+    events_of,
+    newest_event,
+)
 from coder.core.notes import (
     Component,
     Diagnosis,
@@ -50,12 +59,8 @@ def session_report(records: Sequence[Record]) -> str:
 
 def _findings_section(records: Sequence[Record]) -> str:
     """List what the researchers of a question have found, where no report came of it."""
-    results = [
-        record.event.note
-        for record in records
-        if isinstance(record.event, NoteMade) and isinstance(record.event.note, ResearchResult)
-    ]
-    lines = [f"- {claim.line}" for result in results for claim in result.claims]
+    notes = [made.note for made in events_of(records, NoteMade)]
+    lines = [f"- {claim.line}" for note in notes if isinstance(note, ResearchResult) for claim in note.claims]
     title = "## Found so far (not put together; coder ask --deep --continue goes on with it)"
     return "\n".join([title, *lines]) if lines else ""
 
@@ -65,13 +70,9 @@ def components_section(records: Sequence[Record]) -> str:
     plan = component_plan(records)
     if plan is None:
         return ""
-    verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    verdicts = [event.verdict for event in events_of(records, Verified)]
     collecting = active_candidates(records)[:1]
-    changed = [
-        record.event.paths
-        for record in records
-        if isinstance(record.event, FilesChanged) and record.event.candidate in collecting
-    ]
+    changed = [event.paths for event in events_of(records, FilesChanged) if event.candidate in collecting]
     present = frozenset(changed[-1]) if changed else frozenset()
     lines = [
         f"- {component.name} ({component.path}): {_component_state(component, present, verdicts[-1:])}"
@@ -140,17 +141,12 @@ def _describe_failure(result: TestResult) -> str:
 
 def _suspects_section(records: Sequence[Record]) -> str:
     """List places that the newest notes name, then functions in the most tracebacks, innermost first."""
-    named_places = [
-        place
-        for record in reversed(records)
-        if isinstance(record.event, NoteMade)
-        for place in getattr(record.event.note, "places", ())
-    ]
+    notes = reversed(events_of(records, NoteMade))
+    named_places = [place for made in notes for place in getattr(made.note, "places", ())]
     frames = Counter(
         f"{frame.path}:{frame.line}{f' (in {frame.function})' if frame.function else ''}"
-        for record in reversed(records)
-        if isinstance(record.event, Verified)
-        for result in record.event.verdict.failures
+        for event in reversed(events_of(records, Verified))
+        for result in event.verdict.failures
         if result.failure
         for frame in reversed(result.failure.frames)
         if not frame.path.startswith("/") and not is_test_path(frame.path)
@@ -215,7 +211,7 @@ def find_offer(records: Sequence[Record], number: int) -> str:
     Raises:
         UserError: it offered none, or not so many.
     """
-    notes = (record.event.note for record in reversed(records) if isinstance(record.event, NoteMade))
+    notes = (made.note for made in reversed(events_of(records, NoteMade)))
     diffs = next((note.diffs for note in notes if isinstance(note, Offers)), ())
     if not diffs:
         raise UserError("The session offered no edits to choose from.")
@@ -289,10 +285,8 @@ def _best_patch_section(records: Sequence[Record]) -> str:
     best = best_attempt(records)
     if best is None:
         return ""
-    session = next(
-        (record.event.session for record in records if isinstance(record.event, SessionStarted)), "last"
-    )
-    option = f"{session} --attempt {best.number}"
+    started = newest_event(records, SessionStarted)
+    option = f"{started.session if started else 'last'} --attempt {best.number}"
     lines = [f"## The best attempt: {best.number}, {best.verdict.label}, not applied"]
     if best.verdict.is_deliverable:
         lines.append("It breaks no test that passed before, and no test shows that it solves the issue.")
@@ -313,15 +307,15 @@ NEXT_STEPS: Mapping[Cause, str] = {
 
 def _next_step_section(records: Sequence[Record]) -> str:
     """Return what the cause of the newest failure asks for; empty where that is to read the code."""
-    all_verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
-    failing_results = all_verdicts[-1].failures if all_verdicts else ()
+    newest = newest_event(records, Verified)
+    failing_results = newest.verdict.failures if newest else ()
     step = NEXT_STEPS.get(failing_results[0].cause or "logic") if failing_results else None
     return f"## Next step\n{step.format(test=failing_results[0].id)}" if step else ""
 
 
 def _summary_section(records: Sequence[Record]) -> str:
-    notes = [record.event.note for record in records if isinstance(record.event, NoteMade)]
-    summary = next((note.summary for note in reversed(notes) if isinstance(note, GiveUp)), "")
+    notes = (made.note for made in reversed(events_of(records, NoteMade)))
+    summary = next((note.summary for note in notes if isinstance(note, GiveUp)), "")
     # A summary of one line already appears as the session's summary right below the report.
     return f"## In short\n{summary}" if "\n" in summary.strip() else ""
 

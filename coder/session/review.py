@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
+from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified
 from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
@@ -119,7 +119,7 @@ async def _judge_accepted(
 def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
     """Warn of changed files that the user should review; nothing if there are none."""
     if risky_files := _describe_risky_files(context, patch):
-        context.log.append(Warned(text=f"Look twice at {risky_files}."))
+        context.log.warn(f"Look twice at {risky_files}.")
 
 
 def unreviewed_files(context: SessionContext, patch: Patch) -> str:
@@ -168,7 +168,7 @@ async def review_change(
             update={"accepted": answer.accepted, "edits": answer.edits, "comments": answer.comments}
         )
         if answer.comments and context.revise is None and not answer.refused:
-            context.log.append(Warned(text="There is no model that could work on your comments."))
+            context.log.warn("There is no model that could work on your comments.")
             review = review.model_copy(update={"comments": ()})
             continue
         outcome = await _judge_answer(context, candidate, patch, verdict, answer)

@@ -23,8 +23,8 @@ from coder.core.events import (
     SessionStarted,
     Stop,
     Verified,
-    Warned,
     Withdraw,
+    newest_event,
     stage_seconds,
 )
 from coder.core.state import session_status
@@ -108,18 +108,14 @@ class Session:
 
         Callable from any thread, and from a handler of signals.
         """
-        verdicts = [
-            event.verdict
-            for record in self._context.log.records
-            if isinstance(event := record.event, Verified)
-        ]
-        is_examined = bool(verdicts) and verdicts[-1].is_examinable and verdicts[-1].kind.shows_fix
+        newest = newest_event(self._context.log.records, Verified)
+        is_examined = newest is not None and newest.verdict.is_examinable and newest.verdict.kind.shows_fix
         return is_examined and self._context.judging.cutoff.request(ahead=True)
 
     def _deliver_now(self) -> None:
         is_running = self._work is not None and not self._work.done()
         if is_running and not self._context.judging.cutoff.request():
-            self._context.log.append(Warned(text=NOTHING_TO_CUT_SHORT))
+            self._context.log.warn(NOTHING_TO_CUT_SHORT)
 
     async def run(self) -> SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
@@ -148,7 +144,7 @@ class Session:
         )
         context.judging.cutoff.on_change = context.log.offer_callback()
         for notice in self._notices:
-            context.log.append(Warned(text=notice))
+            context.log.warn(notice)
         left = inf if context.budget.seconds_left is None else context.budget.seconds_left
         timer = asyncio.get_running_loop().call_later(left - LAST_SECONDS, context.judging.cutoff.request)
         try:
@@ -210,7 +206,7 @@ class Session:
         try:
             return await keep_change(self._context, outcome)
         except (CoderError, OSError) as error:
-            self._context.log.append(Warned(text=f"What was found could not be kept: {error}"))
+            self._context.log.warn(f"What was found could not be kept: {error}")
             return outcome
 
     def _outcome_of_error(self, error: Exception) -> SessionOutcome:
@@ -269,7 +265,7 @@ class Session:
             try:
                 await asyncio.to_thread(apply, diff, candidate.worktree)
             except PatchError as error:
-                context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
+                context.log.warn(f"What had been changed does not fit any more: {error}")
         patch = await context.read_patch(candidate)
         if patch.paths:
             await record_change(context, candidate, patch)

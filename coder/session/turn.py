@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from coder.core.errors import ModelError, UserError
-from coder.core.events import BudgetSpent, MessageFinished, ReasoningStreamed, Record, TextStreamed, Warned
+from coder.core.events import BudgetSpent, MessageFinished, ReasoningStreamed, Record, TextStreamed
 from coder.core.messages import (
     REMARK_OPENING,
     AssistantMessage,
@@ -139,7 +139,7 @@ async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
             if error.context_overflow or not others:
                 raise
             context.models.failed.add(model.name)
-            context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
+            context.log.warn(f"{error} {others[0].name} goes on.")
 
 
 async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
@@ -152,11 +152,11 @@ async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> Non
         try:
             found = await asyncio.to_thread(_attach_mentions, context, candidate, remark)
         except UserError as error:
-            context.log.append(Warned(text=str(error)))
+            context.log.warn(str(error))
         else:
             attachments, refusals = refuse_images(found, context.available_models[0])
             for refusal in refusals:
-                context.log.append(Warned(text=refusal))
+                context.log.warn(refusal)
         task = context.task.model_copy(update={"attachments": attachments})
         attached_text = render_prompt("attachments", task=task)
         for name in active_candidates(context.log.records):
@@ -200,7 +200,7 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
 async def _complete(context: SessionContext, candidate: Candidate, model: Model, request: Request) -> Reply:
     def show(delta: Delta) -> None:
         if delta.kind == "notice":
-            context.log.append(Warned(text=delta.text))
+            context.log.warn(delta.text)
             return
         event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
         context.log.append(event_type(candidate=candidate.id, text=delta.text))

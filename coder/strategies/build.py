@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from coder.core.errors import LimitReached, ModelError, PatchError
-from coder.core.events import CandidateForked, NoteMade, StageChanged, Warned
+from coder.core.events import CandidateForked, NoteMade, StageChanged
 from coder.core.messages import UserMessage
 from coder.core.notes import Component, Done, GiveUp, Note, Plan, ReviewFinding
 from coder.core.paths import is_test_path
@@ -327,7 +327,7 @@ def _merge(context: SessionContext, candidate: Candidate, plan: Plan) -> Mapping
     )
     if faults:
         remark = f"The components stay apart, {faults[0].place} cannot be merged: {faults[0].text}"
-        context.log.append(Warned(text=remark))
+        context.log.warn(remark)
         return {}
     return merge_components(plan, texts).texts
 

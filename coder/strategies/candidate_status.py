@@ -1,6 +1,6 @@
 """Status and score of a candidate, computed from the log and its worktree."""
 
-from coder.core.events import CandidateScored, FilesChanged, PhaseEntered, Verified
+from coder.core.events import CandidateScored, FilesChanged, PhaseEntered, Verified, newest_event
 from coder.core.notes import Done
 from coder.core.paths import is_test_path
 from coder.core.state import (
@@ -100,14 +100,11 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
         ),
         "no change",
     )
-    changes = (
-        record.event.diff
-        for record in reversed(candidate_records(context.log.records, candidate.id))
-        if isinstance(record.event, FilesChanged)
-    )
+    change = newest_event(candidate_records(context.log.records, candidate.id), FilesChanged)
     newest = newest_verdict(context.log.records, candidate.id)
     failure = context.whole_verifier.explain_failure(newest) if newest else "It was not tested."
-    return f"{idea}\n{cut_after_line(next(changes, ''), DIFF_CHARACTERS)}\n{failure[:FAILURE_CHARACTERS]}"
+    diff = cut_after_line(change.diff, DIFF_CHARACTERS) if change else ""
+    return f"{idea}\n{diff}\n{failure[:FAILURE_CHARACTERS]}"
 
 
 def _rank(verdict: Verdict) -> int:

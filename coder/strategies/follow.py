@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.events import PhaseEntered, Warned
+from coder.core.events import PhaseEntered
 from coder.core.notes import Diagnosis, GiveUp
 from coder.core.phases import PhaseName
 from coder.core.state import candidate_notes, named_tests
@@ -125,7 +125,7 @@ async def _explain(context: SessionContext, candidate: Candidate, attempt: int) 
     try:
         await run_phase(replace(context, role="summariser"), candidate, PHASE_SPECS["explain"], attempt)
     except (LimitReached, ModelError) as error:
-        context.log.append(Warned(text=f"The model was not asked for a last word: {error}"))
+        context.log.warn(f"The model was not asked for a last word: {error}")
 
 
 def run_in_sequence(*strategies: Strategy) -> Strategy:

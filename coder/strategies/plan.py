@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import NamedTuple
 
-from coder.core.events import CandidateForked, NoteMade, PhaseEntered, Warned
+from coder.core.events import CandidateForked, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Plan, Step
 from coder.core.paths import extract_node_ids, is_test_path
 from coder.core.phases import EDIT, PLAN
@@ -42,13 +42,8 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
             failure = result.failure
             if failure:
                 failures += 1
-                context.log.append(
-                    Warned(
-                        text=(
-                            "A step failed, and the planner is asked again: "
-                            f"{' '.join(failure.split())[:300]}"
-                        )
-                    )
+                context.log.warn(
+                    f"A step failed, and the planner is asked again: {' '.join(failure.split())[:300]}"
                 )
             elif remaining_steps:
                 plan = plan.model_copy(update={"steps": remaining_steps})

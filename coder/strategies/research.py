@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError, UserError
-from coder.core.events import CandidateDropped, CandidateForked, NoteMade, Warned
+from coder.core.events import CandidateDropped, CandidateForked, NoteMade
 from coder.core.notes import (
     CitationCounts,
     Evaluation,
@@ -74,7 +74,7 @@ async def _plan(
     note = await _run_reader(context, candidate, "plan", planning_phase(known))
     if isinstance(note, ResearchPlan | GiveUp):
         return note
-    context.log.append(Warned(text="The planner made no plan: the question is researched as a whole."))
+    context.log.warn("The planner made no plan: the question is researched as a whole.")
     whole = Subtopic(title="the whole question", question=context.task.issue)
     return ResearchPlan(summary=context.task.issue, subtopics=(whole,))
 
@@ -139,7 +139,7 @@ class _Research:
         if number == self.context.task.iterations:
             if number > 1 or unanswered:
                 text = f"Round {number} was the last that is allowed: its findings are not judged."
-                self.context.log.append(Warned(text=text))
+                self.context.log.warn(text)
             return ()
         return await self._find_gaps(number, [outcome.part.topic for outcome in unanswered])
 
@@ -149,7 +149,7 @@ class _Research:
         try:
             note = await _run_reader(self.context, self.candidate, f"evaluate-{number}", spec)
         except (ModelError, LimitReached) as error:
-            self.context.log.append(Warned(text=f"Nobody judged the findings: {error}"))
+            self.context.log.warn(f"Nobody judged the findings: {error}")
             return ()
         if not isinstance(note, Evaluation):
             return ()

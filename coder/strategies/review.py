@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.events import CandidateForked, Event, FilesChanged, Warned
+from coder.core.events import CandidateForked, Event, FilesChanged
 from coder.core.notes import Done, Findings, Note, ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.phases import REPAIR, REVIEW, PhaseName
@@ -73,7 +73,7 @@ def review_and_repair(
             try:
                 await make_repair(repairable, patch)(context, candidate)
             except (ModelError, LimitReached) as error:
-                context.log.append(Warned(text=f"What was found is not mended: {error}"))
+                context.log.warn(f"What was found is not mended: {error}")
             if not await is_judged_good(context, candidate):
                 await _roll_back(context, candidate, patch)
                 return candidate
@@ -89,9 +89,9 @@ def revise_flagged(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
         try:
             await repair_findings(findings, patch)(context, candidate)
         except (ModelError, LimitReached) as error:
-            context.log.append(Warned(text=f"Your comments were not worked on: {error}"))
+            context.log.warn(f"Your comments were not worked on: {error}")
         if not await is_judged_good(context, candidate):
-            context.log.append(Warned(text="What was made of your comments is no good: it is taken back."))
+            context.log.warn("What was made of your comments is no good: it is taken back.")
             await _roll_back(context, candidate, patch)
         return candidate
 
@@ -187,7 +187,7 @@ async def try_review(context: SessionContext, candidate: Candidate, reader: str)
     try:
         return await review_candidate(context, candidate, reader)
     except (ModelError, LimitReached) as error:
-        context.log.append(Warned(text=f"The review by {reader} failed: {error}"))
+        context.log.warn(f"The review by {reader} failed: {error}")
         return None
 
 

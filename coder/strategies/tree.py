@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.events import CandidateDropped, CandidateForked, FilesChanged
+from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, events_of
 from coder.core.state import active_candidates, newest_verdict
 from coder.core.values import Candidate
 from coder.prompting import render_prompt
@@ -130,10 +130,7 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
 
     Other changes of the parent are set aside. `context` is the sibling's own.
     """
-    count = sum(
-        isinstance(record.event, CandidateForked) and record.event.role == "executor"
-        for record in context.log.records
-    )
+    count = sum(fork.role == "executor" for fork in events_of(context.log.records, CandidateForked))
     position = context.log.records[-1].number
     patch = await context.read_patch(parent)
     child = await asyncio.to_thread(context.repository.create_candidate, f"c{count + 1}")

@@ -14,6 +14,7 @@ from coder.core.events import (
     SessionFinished,
     SessionStarted,
     Verified,
+    newest_event,
 )
 from coder.core.state import session_status
 from coder.core.task import Restore
@@ -240,18 +241,14 @@ def recover_sessions() -> tuple[str, ...]:
 def settle_delivery(directory: Path, pending: PendingDelivery) -> None:
     """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
     records = read_records(directory)
-    finish_event = next(
-        (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
-    )
-    if finish_event is not None:
+    if (finish_event := newest_event(records, SessionFinished)) is not None:
         if finish_event.delivery is None:
             pending.roll_back()
         return
-    judgements = [record.event.verdict for record in records if isinstance(record.event, Verified)]
-    if not judgements:
+    if (verified := newest_event(records, Verified)) is None:
         pending.roll_back()
         return
-    verdict, totals = judgements[-1], session_status(records)
+    verdict, totals = verified.verdict, session_status(records)
     event = SessionFinished(
         kind=verdict.kind,
         summary=(

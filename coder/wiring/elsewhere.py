@@ -20,7 +20,6 @@ from coder.core.events import (
     Record,
     ToolStarted,
     ToolStreamed,
-    Warned,
 )
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Note
@@ -353,7 +352,7 @@ class StageRunner:
                     log.append(ToolStreamed(candidate=name, text=text))
             case CallRestarted(reason=reason):
                 part.counted.clear()
-                log.append(Warned(text=f"The worker of {name} was lost ({reason}): it begins anew."))
+                log.warn(f"The worker of {name} was lost ({reason}): it begins anew.")
             case CallFinished(result=result):
                 if not part.result.done():
                     part.result.set_result(result)

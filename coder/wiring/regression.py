@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal, Unpack
 
 from coder.core.errors import UserError
-from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified
+from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified, newest_event
 from coder.core.messages import AssistantMessage
 from coder.core.paths import test_file_of, test_function_of
 from coder.core.state import candidate_records
@@ -214,7 +214,7 @@ class _Search:
         Each reply that changed files becomes a commit on top of the one before, which no branch holds.
         """
         records = read_records(directory)
-        started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
+        started = newest_event(records, SessionStarted)
         base = started and self.git.resolve_commit(started.base)
         changes = reply_diffs(records)
         if not base or not changes:
@@ -394,12 +394,10 @@ def reply_diffs(records: Sequence[Record]) -> dict[int, str]:
 
     They are those of the candidate that was judged last, its ancestors' included.
     """
-    candidates = [record.event.candidate for record in records if isinstance(record.event, Verified)] or [
-        record.event.candidate for record in records if isinstance(record.event, FilesChanged)
-    ]
+    newest = newest_event(records, Verified) or newest_event(records, FilesChanged)
     diffs: dict[int, str] = {}
     replies = 0
-    for record in candidate_records(records, candidates[-1]) if candidates else ():
+    for record in candidate_records(records, newest.candidate) if newest else ():
         match record.event:
             case MessageFinished(message=AssistantMessage()):
                 replies += 1
