@@ -420,16 +420,10 @@ class InterfaceServices:
         return f"{execution.output.rstrip()}\n[{end}, {execution.seconds:.1f} s]".lstrip("\n")
 
     def _decide(self, command: str) -> "PermissionDecision":
-        from coder.session.approval import Permissions, decide_command
-        from coder.settings import configured_rules
-        from coder.trust import allowed_rules
+        from coder.session.approval import decide_command
+        from coder.wiring.session import make_permissions
 
-        config = self.config
-        permissions = Permissions(
-            mode=config.approve,
-            is_sandboxed=self._backend is not None,
-            rules=(*configured_rules(config), *allowed_rules(self.root)),
-        )
+        permissions = make_permissions(self.config, self.root, is_sandboxed=self._backend is not None)
         return decide_command(permissions, command, root=self.root)
 
     @property

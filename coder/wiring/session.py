@@ -38,7 +38,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker
-from coder.session.context import Judging, ModelAccess, Revise, RunElsewhere, SessionContext, Strategy
+from coder.session.context import Judging, ModelAccess, RunElsewhere, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog
 from coder.session.session import Session
@@ -168,6 +168,8 @@ class SessionSetup:
         Raises:
             UserError: the repository cannot be worked on.
         """
+        from coder.strategies.review import revise_flagged
+
         root, config, chosen_approach, backend = self.root, self.config, self.approach, self.backend
         remove_discarded(sessions_directory())
         recover_sessions()
@@ -230,7 +232,12 @@ class SessionSetup:
                 approval=Approval(
                     log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
                 ),
-                permissions=_permissions(config, root, sandbox=sandbox, project=runtime.project),
+                permissions=make_permissions(
+                    config,
+                    root,
+                    is_sandboxed=sandbox.is_sandboxed,
+                    test_command=runtime.project.command.text,
+                ),
                 secrets=private,
                 workspace=_workspace_factory(
                     task,
@@ -249,21 +256,12 @@ class SessionSetup:
                 ).deny,
                 needs_review=reviews,
                 run_elsewhere=connect(self, repository) if connect else None,
-                revise=None if chosen_approach.is_offline or task.given else _load_revision(),
+                revise=None if chosen_approach.is_offline or task.given else revise_flagged,
             )
-            notices = (
-                *repository.exclusions,
-                *refusals,
-                *server_problems,
-                *_price_notice(task.budget, chosen_approach.model),
-                *_example_tests_notice(task, root),
-                *_conflict_notice(task, repository),
-                *(
-                    ()
-                    if task.continues or runs_nothing
-                    else (*guidance.problems, *_environment_notices(task, root, sandbox))
-                ),
-            )
+            notices = [*repository.exclusions, *refusals, *server_problems]
+            notices += _find_notices(task, repository, chosen_approach.model)
+            if not (task.continues or runs_nothing):  # a conversation shows these once
+                notices += (*guidance.problems, *_environment_notices(task, root, sandbox))
             session = Session(
                 context, chosen_approach.strategy, id=identity, version=__version__, notices=notices
             )
@@ -381,19 +379,15 @@ def _set_up_judging(
     return judging, reset_baselines
 
 
-def _permissions(config: Config, root: Path, *, sandbox: ProcessSandbox, project: Project) -> Permissions:
+def make_permissions(
+    config: Config, root: Path, *, is_sandboxed: bool, test_command: str = ""
+) -> Permissions:
     return Permissions(
         mode=config.approve,
-        is_sandboxed=sandbox.is_sandboxed,
+        is_sandboxed=is_sandboxed,
         rules=(*configured_rules(config), *allowed_rules(root)),
-        test_command=project.command.text,
+        test_command=test_command,
     )
-
-
-def _load_revision() -> Revise:
-    from coder.strategies.review import revise_flagged
-
-    return revise_flagged
 
 
 def _mask_request(task: Task, private: Secrets) -> Task:
@@ -407,64 +401,40 @@ def _mask_request(task: Task, private: Secrets) -> Task:
     )
 
 
-def _example_tests_notice(task: Task, root: Path) -> tuple[str, ...]:
-    """Return a notice of test ids in the issue that name no file here, such as those of sample output."""
-    tests = [test for test in extract_node_ids(task.issue) if not (root / test_file_of(test)).is_file()]
-    return (f"The issue names {', '.join(tests)}, which is no test of this repository.",) if tests else ()
-
-
-def _conflict_notice(task: Task, repository: SessionRepository) -> tuple[str, ...]:
-    """Return a notice of merge conflicts in the uncommitted work from which a change starts."""
-    is_change = task.mode != "ask" and not task.given and task.base is None
-    conflicts = find_conflicts(repository.user_checkout.git) if is_change else ()
-    return (
-        (
-            f"Merge conflicts are not resolved in {list_briefly(conflicts)}: tests that use them fail. To "
-            "leave uncommitted work out: --base HEAD",
+def _find_notices(task: Task, repository: SessionRepository, model: Model) -> Iterator[str]:
+    """Yield what the user should know of a request and its limits before the work begins."""
+    budget = task.budget
+    if budget.usd is not None and budget.unpriced and model.maximum_cost_usd(1, 1) is None:
+        limits = {"tokens": budget.tokens, "requests": budget.requests}
+        limited = " and ".join(f"{limit:,} {name}" for name, limit in limits.items() if limit is not None)
+        yield (
+            f"The price of {model.name} is not known, so {budget.usd_phrase} cannot be kept; instead it is "
+            f"limited to {limited}."
         )
-        if conflicts
-        else ()
-    )
+    ids = extract_node_ids(task.issue)  # such as those of sample output
+    if tests := [test for test in ids if not (repository.root / test_file_of(test)).is_file()]:
+        yield f"The issue names {', '.join(tests)}, which is no test of this repository."
+    is_change = task.mode != "ask" and not task.given and task.base is None
+    if is_change and (conflicts := find_conflicts(repository.user_checkout.git)):
+        yield (
+            f"Merge conflicts are not resolved in {list_briefly(conflicts)}: tests that use them fail. To "
+            "leave uncommitted work out: --base HEAD"
+        )
 
 
-def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
-    """Return notices about trust, settings and sandbox, which a conversation shows once."""
-    return (*_trust_notice(task, root), *ignored_settings(root), *_sandbox_notice(root, sandbox))
-
-
-def _sandbox_notice(root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
-    """Return what isolation lacks: no sandbox every time, a reduced one once in a repository."""
-    if sandbox.backend is None or not sandbox.notice:
-        return tuple(filter(None, [sandbox.notice]))
+def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> Iterator[str]:
+    """Yield notices about trust, settings and sandbox: a reduced one is told of once in a repository."""
+    if not task.trusted:
+        yield (
+            f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md), "
+            f"skills and hooks are ignored. If it is yours: coder trust {root}"
+        )
+    yield from ignored_settings(root)
     shown = sandbox_notice_file(root)
-    try:
+    if sandbox.notice and not (sandbox.backend and shown.exists()):
         shown.parent.mkdir(parents=True, exist_ok=True)
-        shown.touch(exist_ok=False)
-    except FileExistsError:
-        return ()
-    return (sandbox.notice,)
-
-
-def _price_notice(budget: Budget, model: Model) -> tuple[str, ...]:
-    """Return a notice if the user's limit of tokens or requests stands in for one of money."""
-    if budget.usd is None or not budget.unpriced or model.maximum_cost_usd(1, 1) is not None:
-        return ()
-    limits = (
-        *(() if budget.tokens is None else (f"{budget.tokens:,} tokens",)),
-        *(() if budget.requests is None else (f"{budget.requests:,} requests",)),
-    )
-    return (
-        f"The price of {model.name} is not known, so {budget.usd_phrase} cannot be kept; instead it is "
-        f"limited to {' and '.join(limits)}.",
-    )
-
-
-def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
-    notice = (
-        f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md), "
-        f"skills and hooks are ignored. If it is yours: coder trust {root}"
-    )
-    return () if task.trusted else (notice,)
+        shown.touch()
+        yield sandbox.notice
 
 
 def _repository(
@@ -533,6 +503,7 @@ def _workspace_factory(
     return workspace
 
 
+NOBODY = "no model"
 NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
     "server answers on this machine "
@@ -548,13 +519,9 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
     Raises:
         UserError: the model cannot be used, or a strategy or mode needs one and there is none.
     """
-    from coder.strategies.offline import search_repair
-    from coder.strategies.offline_answer import answer_offline
-
-    nobody = ScriptedModel((), name="no model")
-    if config.strategy == "offline" and (mode == "fix" or (mode == "ask" and model_name is None)):
-        strategy = answer_offline if mode == "ask" else search_repair()
-        return Approach(model=nobody, strategy=strategy, reason="", is_offline=True)
+    is_offline = config.strategy == "offline"
+    if is_offline and (mode == "fix" or (mode == "ask" and model_name is None)):
+        return _approach_without_model(mode)
     choice = choose_model(
         model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
     )
@@ -567,16 +534,21 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
             reason=choice.reason,
             base_url=_recordable_url(config.base_url or ""),
         )
-    if mode == "ask":
-        reason = f"{NO_MODEL} So search and history answer."
-        return Approach(model=nobody, strategy=answer_offline, reason=reason, is_offline=True)
-    if mode != "fix":
+    if mode in ("build", "change"):
         request = "New code" if mode == "build" else "A change that is not a bug"
         raise UserError(f"{request} needs a model: {NO_MODEL}")
-    if config.strategy is not None:
+    if mode == "fix" and config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
-    reason = f"{NO_MODEL} So the built-in engine looks for a repair."
-    return Approach(model=nobody, strategy=search_repair(), reason=reason, is_offline=True)
+    course = "search and history answer" if mode == "ask" else "the built-in engine looks for a repair"
+    return _approach_without_model(mode, reason=f"{NO_MODEL} So {course}.")
+
+
+def _approach_without_model(mode: Mode, *, reason: str = "") -> Approach:
+    from coder.strategies.offline import search_repair
+    from coder.strategies.offline_answer import answer_offline
+
+    strategy = answer_offline if mode == "ask" else search_repair()
+    return Approach(model=ScriptedModel((), name=NOBODY), strategy=strategy, reason=reason, is_offline=True)
 
 
 def _recordable_url(url: str) -> str | None:
@@ -678,7 +650,7 @@ def judging_approach(
     """
     from coder.strategies.verify_phase import judge_existing_change
 
-    nobody = ScriptedModel((), name="no model")
+    nobody = ScriptedModel((), name=NOBODY)
     if diff is not None:
         base_name = against or "HEAD with the uncommitted work"
         patch = Patch(diff=diff)
