@@ -37,6 +37,7 @@ from coder.cli.options import (
     Options,
     StrategyName,
     drop_removed_options,
+    is_at_terminal,
     with_options,
 )
 from coder.core.text import explain_invalid_value, suggest_name
@@ -52,7 +53,7 @@ class CommandGroup(TyperGroup):
         # A command's name and its arguments are left apart.
         super().parse_args(ctx, list(drop_removed_options(args)))
         words = [*ctx._protected_args, *ctx.args]
-        if len(words) == 1 and (" " in words[0] or words[0].startswith("@")) and _is_at_terminal():
+        if len(words) == 1 and (" " in words[0] or words[0].startswith("@")) and is_at_terminal():
             ctx.obj = words[0]
             ctx._protected_args, ctx.args = [], []
         remaining: list[str] = ctx.args
@@ -142,10 +143,9 @@ def open_interface(
 
         print(f"coder {__version__}")
         raise typer.Exit
-    opens_interface = context.invoked_subcommand is None and _is_at_terminal()
     if context.invoked_subcommand is not None:
         return 0
-    if not opens_interface:
+    if not is_at_terminal():
         print(
             "coder: The interface needs a terminal. In a pipe: coder fix 'what is wrong'. All commands: "
             "coder --help",
@@ -157,10 +157,6 @@ def open_interface(
     flags = replace(options, strategy=strategy).settings
     run_tui(flags=flags, unsafe=options.unsafe_no_sandbox, first_message=context.obj or "")
     return 0
-
-
-def _is_at_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:
@@ -217,25 +213,16 @@ def _command_path(command: Any, arguments: list[str]) -> str:
 
 def _describe_misuse(error: Any, path: str) -> str:
     """Return what is wrong with a command line, and what to do: a request in words is likely an issue."""
-    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
-    message = explain_invalid_value(error.format_message().replace("Value error, ", "")).rstrip(".")
+    text = " ".join(error.format_message().replace("Value error, ", "").split())
+    message = explain_invalid_value(text).rstrip(".")
     if option := getattr(error, "option_name", ""):
         if advice := _advise_setting(re.sub("^--(no-)?", "", option).replace("-", "_")):
             return f"{path} has no option {option}. {advice}"
         if message.startswith("No such option"):
-            message = f"{path} has no option {option}"
             names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.7)
-            return f"{message}. {names}All options: {path} --help"
-    message = re.sub("^Invalid value for '[^-'][^']*': ", "", message)
-    if choice := re.search(r"'(.*)' is not one of (.*)$", message):
-        names = suggest_name(choice[1], re.findall(r"'([^']*)'", choice[2]))
-        return f"{message}. {names}See {path} --help"
+            return f"{path} has no option {option}. {names}All options: {path} --help"
     if match := re.match(r"No such command (['\"])(.*?)\1(?=\. Did you mean |$)", message, re.DOTALL):
-        return _describe_request(match[2], path, context)
-    if message.startswith("Missing") and (need := _describe_need(context, parameter)):
-        return f"{path} needs {need}. See {path} --help"
-    if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
-        return f"{path} does not take the further words {extra[1]!r}. See {path} --help"
+        return _describe_request(match[2], path, getattr(error, "ctx", None))
     return f"{message}. See {path} --help"
 
 
@@ -246,20 +233,8 @@ def _describe_request(request: str, path: str, context: Any) -> str:
             "A message alone opens the interface, which needs a terminal. In a pipe: "
             f"coder fix {shlex.quote(request)}"
         )
-    if path == "coder config":
-        return f"coder config {request} does not exist. Settings are set in a file: see coder config"
     names = suggest_name(request, context.command.list_commands(context) if context else ())
     return f"{path} has no command {request!r}. {names}All commands: {path} --help"
-
-
-def _describe_need(context: Any, parameter: Any) -> str:
-    """Return what is missing after a command: one of its commands, or an argument with its purpose."""
-    if parameter is None:
-        return f"a command: {', '.join(context.command.list_commands(context))}" if context else ""
-    purpose = (getattr(parameter, "help", "") or "").partition(". ")[0]
-    name = parameter.metavar or parameter.name.upper()
-    purpose = purpose[:1].lower() + purpose[1:].rstrip(".")
-    return f"{name}: {purpose}" if "(" in purpose else f"{name} ({purpose})" if purpose else ""
 
 
 def _advise_setting(name: str) -> str:

@@ -35,8 +35,6 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happe
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
 APPLIED_FILE = "applied"
 """File in the directory of a session whose diff was applied to the files of the checkout."""
-PART_FILE = "applied-part.diff"
-"""File there with the hunks of its change that the user accepted, and that are in the files alone."""
 
 
 def apply(
@@ -230,12 +228,13 @@ def _apply_reviewed(repo: Path, id: str) -> str:
     if not part:
         return "Nothing was applied: what you accepted changes nothing."
     apply_diff(repo, part)
-    with (session.directory / PART_FILE).open("ab") as file:
-        file.write(os.fsencode(part))
+    with (file := session.directory / "applied-part.diff").open("ab") as kept:
+        kept.write(os.fsencode(part))
     label = f"not what was {verdict.label}" if verdict else "not verified"
     return (
         f"What you accepted ({len(decisions.accepted)} of {count} hunks) is in your files, uncommitted. "
-        f"It is {label}. Judge it: coder verify"
+        f"It is {label}. Judge it: coder verify; take it out: coder apply --reverse "
+        f"{shlex.quote(str(file))}"
     )
 
 
@@ -314,35 +313,10 @@ def undo_session(repo: Path, id: str) -> str:
     from coder.repo.checkout import undo_delivery
 
     session = find_delivered(repo, id)
-    delivery, directory = session.delivery, session.directory
+    delivery = session.delivery
     if not delivery.branch:
-        part = "" if (directory / APPLIED_FILE).exists() else _describe_part(repo, directory)
-        return f"Nothing was undone. {part}" if part else _take_out(repo, session)
+        return _take_out(repo, session)
     on_same_branch = [earlier.commit for earlier in session.earlier if earlier.branch == delivery.branch]
-    undone = undo_delivery(
+    return undo_delivery(
         repo, branch=delivery.branch, commit=delivery.commit, earlier="".join(on_same_branch[-1:])
-    )
-    return f"{undone} {_describe_part(repo, directory)}".rstrip()
-
-
-def _describe_part(repo: Path, directory: Path) -> str:
-    """Return which part of a session's change the user applied, and has not committed; else nothing."""
-    from coder.repo.checkout import apply_diff
-    from coder.repo.git import find_checkout
-
-    file = directory / PART_FILE
-    try:
-        part = os.fsdecode(file.read_bytes())
-        apply_diff(repo, part, check=True, reverse=True)
-    except (FileNotFoundError, UserError):
-        return ""
-    paths = _changed_paths(part)
-    git = find_checkout(repo).git
-    changed = git.items("diff", "--name-only", "-z", "HEAD", "--", *paths)
-    uncommitted = [*changed, *git.items("ls-files", "--others", "-z", "--", *paths)]
-    if not uncommitted:
-        return ""
-    return (
-        f"What you had accepted of it is still in {', '.join(uncommitted)}, uncommitted. Take it out: "
-        f"coder apply --reverse {shlex.quote(str(file))}"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import MODEL, Options, StrategyName, with_options
+from coder.cli.options import MODEL, Options, StrategyName, read_file, with_options
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,11 +52,7 @@ def batch(
     from coder.batch.running import Batch, BatchOptions
     from coder.executors.local import open_executor
 
-    try:
-        with issues.open(encoding="utf-8", errors="replace") as lines:
-            rows, rejected = parse_issues(lines)
-    except OSError as error:
-        raise UserError(f"{issues} cannot be read: {error.strerror}.") from None
+    rows, rejected = parse_issues(read_file(issues, kind="file").split("\n"))
     if not rows and not rejected:
         raise UserError(f'{issues} holds no issues: write a JSON object a line, such as {{"issue": "..."}}.')
     folder = BatchFolder(output or Path(f"batch-{issues.stem}"))

@@ -1,7 +1,6 @@
 """`coder bench`: benchmark strategies and models on tasks with known answers."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from coder.bench.runner import Job, Outcome
     from coder.bench.suites import SuiteTask
     from coder.wiring.session import RuntimeOptions
-
 RUNS = "runs.jsonl"
 OWN = "mine"
 """Name of the suite of bugs that the user's repository had."""
@@ -84,11 +82,22 @@ def bench(
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
     directory = output or Path(f"bench-{Path(suite).resolve().name}")
-    source = _Source(suite, repo=options.repo, checkouts=checkouts, bugs=bugs, only=tuple(task or ()))
-    folder = source.prepare(
-        directory / "tasks",
-        RuntimeOptions(test_command=options.test, trusted=options.trust, unsafe=options.unsafe_no_sandbox),
+    is_own, has_rows = suite == OWN and not Path(OWN).is_dir(), suite.endswith(".jsonl")
+    runtime = RuntimeOptions(
+        test_command=options.test, trusted=options.trust, unsafe=options.unsafe_no_sandbox
     )
+    folder = suite
+    if is_own or has_rows:
+        folder = str(directory / "tasks")
+        _make_tasks(
+            suite,
+            directory / "tasks",
+            runtime,
+            repo=options.repo,
+            checkouts=checkouts,
+            bugs=bugs,
+            only=task or (),
+        )
     tasks = {suite_task.name: suite_task for suite_task in load_suite(folder, task or ())}
     budget = Budget(
         usd=options.settings["max_usd"],
@@ -112,59 +121,41 @@ def bench(
         return 130
     keys = {job.key for job in plan}
     outcomes = [outcome for outcome in read_outcomes(directory / RUNS) if outcome.job.key in keys]
-    if source.has_rows:
+    if has_rows:
         write_predictions(directory, outcomes)
     comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else ""
     _write(directory, outcomes)
     if comparison:
         print(f"\n{comparison}", end="")
-    if source.is_own:
+    if is_own:
         print(f"\n{describe_own_bugs(outcomes)}")
     return 1 if failure_count else 0
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Where the tasks of a suite come from."""
+def _make_tasks(
+    suite: str,
+    folder: Path,
+    runtime: "RuntimeOptions",
+    *,
+    repo: Path,
+    checkouts: Path | None,
+    bugs: int,
+    only: "Sequence[str]",
+) -> None:
+    """Make the tasks of a suite that has none: of rows of SWE-bench, or of the repository's own bugs."""
+    from coder.bench import sources
 
-    suite: str
-    repo: Path
-    checkouts: Path | None
-    bugs: int
-    only: tuple[str, ...]
-
-    @property
-    def is_own(self) -> bool:
-        return self.suite == OWN and not Path(self.suite).is_dir()
-
-    @property
-    def has_rows(self) -> bool:
-        return self.suite.endswith(".jsonl")
-
-    def prepare(self, folder: Path, options: "RuntimeOptions") -> str:
-        """Return the suite's folder, made first where it has none."""
-        from coder.bench import sources
-
-        if self.is_own:
-            sources.mine_history(self.repo, folder, most=self.bugs, options=options, report=_report_progress)
-        elif self.has_rows:
-            if self.checkouts is None:
-                raise UserError(
-                    "Rows of SWE-bench need the checkouts of their repositories: --checkouts DIR."
-                )
-            sources.make_benchmark(
-                sources.read_rows(Path(self.suite), _report_progress),
-                folder,
-                checkouts=self.checkouts,
-                only=self.only,
-                options=options,
-                report=_report_progress,
-            )
-        else:
-            return self.suite
-        if not any(folder.glob("*/task.toml")):
-            raise UserError(f"{self.suite} gives no task that can be judged here; the reasons stand above.")
-        return str(folder)
+    if not suite.endswith(".jsonl"):
+        sources.mine_history(repo, folder, most=bugs, options=runtime, report=_report_progress)
+    elif checkouts is None:
+        raise UserError("Rows of SWE-bench need the checkouts of their repositories: --checkouts DIR.")
+    else:
+        rows = sources.read_rows(Path(suite), _report_progress)
+        sources.make_benchmark(
+            rows, folder, checkouts=checkouts, only=tuple(only), options=runtime, report=_report_progress
+        )
+    if not any(folder.glob("*/task.toml")):
+        raise UserError(f"{suite} gives no task that can be judged here; the reasons stand above.")
 
 
 def _report_progress(line: str) -> None:

@@ -18,6 +18,7 @@ from coder.cli.options import (
     Options,
     PullRequestOption,
     StrategyName,
+    is_at_terminal,
     read_plan,
     read_request,
     with_options,
@@ -334,7 +335,7 @@ def resume(
 
     In a pipe, continue it with coder fix, do or ask and --session ID.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not is_at_terminal():
         from coder.repo.git import find_checkout
         from coder.store.jsonl import find_session
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
+from coder.cli.options import (
+    RepositoryOption,
+    TestOption,
+    TrustOption,
+    UnsafeOption,
+    is_at_terminal,
+    read_issue,
+)
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
 
@@ -80,7 +87,7 @@ def install(
         )
         print(f"{path} has coder judge each push. To push anyway: git push --no-verify")
     else:
-        path = _settings_path(agent, repo, user=user, team=team)
+        path = _settings_paths(agent, repo, user=user)[-1 if team else 0]
         options += [] if rounds == 3 else [f"--rounds {rounds}"]
         command = hook_command(agent, program, options)
         is_changed = install_entries(path, agent, command)
@@ -214,12 +221,6 @@ def _find_agent(owner: HookOwner) -> "Agent":
     return AGENTS[owner]
 
 
-def _settings_path(agent: "Agent", repo: Path, *, user: bool, team: bool) -> Path:
-    """Return the settings file to write."""
-    paths = _settings_paths(agent, repo, user=user)
-    return paths[-1] if team else paths[0]
-
-
 def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
     """Return the settings files behind all links, in a repository the user's own first."""
     from coder.repo.git import find_git
@@ -253,10 +254,9 @@ def _settle_trust(repo: Path, *, trust: bool) -> str:
     from coder.trust import is_trusted, trust_repository
 
     root = find_git(repo).directory
-    if not is_trusted(root):
-        can_ask = sys.stdin.isatty() and sys.stdout.isatty()
-        if trust or (can_ask and typer.confirm(f"Trust {root}, so that its tests may run here?")):
-            trust_repository(root)
+    question = f"Trust {root}, so that its tests may run here?"
+    if not is_trusted(root) and (trust or (is_at_terminal() and typer.confirm(question))):
+        trust_repository(root)
     return f"Trust: {_describe_trust(root)}"
 
 
@@ -294,7 +294,6 @@ def watch(
     tests. Nothing is changed, and no model is asked.
     """
     from coder import api
-    from coder.cli.options import read_issue
     from coder.hooks.judging import QUIET_SECONDS, join_names, watch_verdicts
     from coder.repo.git import find_checkout
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import UnsafeOption, read_issue
+from coder.cli.options import UnsafeOption, is_at_terminal, read_issue
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspec
         root,
         tests,
         unsafe=unsafe,
-        confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
+        confirm=typer.confirm if is_at_terminal() else None,
         progress=lambda line: print(f"\r{line[:WIDTH]:<{WIDTH}}", end="\r", file=sys.stderr),
     )
 

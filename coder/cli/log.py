@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import islice
 from json import dumps
 from pathlib import Path
@@ -255,21 +255,20 @@ def describe_point(point: "ConversationPoint", *, forks: bool) -> str:
 @app.command()
 def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
-    from coder.core.events import SessionFinished, SessionStarted
+    from coder.core.events import SessionFinished, SessionStarted, newest_event
     from coder.store.jsonl import read_records
     from coder.ui.lines import LinePrinter, PipedConsole
     from coder.ui.summary import print_summary
 
     directory = _find(id)
     records = read_records(directory)
-    events = [record.event for record in records]
-    finished = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
+    started, finished = newest_event(records, SessionStarted), newest_event(records, SessionFinished)
     console = PipedConsole(highlight=False)
     printer = LinePrinter(console, verbose=True, send=lambda _: None, has_summary=finished is not None)
     for record in records:
         printer.print_record(record)
     if finished is not None:
-        is_judged = any(isinstance(event, SessionStarted) and event.task.given for event in events)
+        is_judged = started is not None and started.task.given
         print_summary(console, finished, session=directory.name, is_judged=is_judged)
 
 
@@ -287,15 +286,14 @@ def context(id: SessionArgument = "last") -> None:
 def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
     from coder.cli.terminal import can_review, review_on_terminal
-    from coder.core.events import FilesChanged
+    from coder.core.events import FilesChanged, newest_event
     from coder.repo.existing_change import delivered_diff
     from coder.session.report import best_attempt, find_attempt
     from coder.store.jsonl import boundary_events, read_records
 
     directory = _find(id)
     start_event, finish_event = boundary_events(directory)
-    records = list(read_records(directory))
-    changes = [record.event.diff for record in records if isinstance(record.event, FilesChanged)]
+    records = read_records(directory)
     delivery = finish_event.delivery if finish_event else None
     if attempt is not None:
         delivery, text = None, find_attempt(records, attempt).diff
@@ -303,7 +301,8 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
         text = delivered_diff(Path(start_event.repository), delivery)
     else:
         best = best_attempt(records)
-        text = best.diff if best else next(reversed(changes), "")
+        changed = newest_event(records, FilesChanged)
+        text = best.diff if best else changed.diff if changed else ""
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
     if can_review():
@@ -370,6 +369,7 @@ def clean(
     longer be shown, continued, applied or undone by its id.
     """
     from coder.directories import state_directory
+    from coder.store.jsonl import list_conversation
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
@@ -381,7 +381,11 @@ def clean(
         print(f"In {state}. To remove what is old: coder clean --older-than 30")
         return
     since = now - older_than * DAY_SECONDS
-    continued = _find_continued([item.path for item in items["sessions"] if item.used >= since])
+    continued: set[Path] = set()  # at any distance: their record belongs to the newer ones
+    for item in items["sessions"]:
+        if item.used >= since:
+            with suppress(UserError):  # a record that this version cannot read
+                continued.update(list_conversation(item.path)[:-1])
     old = [
         item for group in items.values() for item in group if item.used < since and item.path not in continued
     ]
@@ -405,17 +409,6 @@ def _find_items(directory: Path) -> Iterator[StoredItem]:
             )
 
 
-def _find_continued(sessions: list[Path]) -> set[Path]:
-    """Return the sessions that the given ones continue, at any distance: their record belongs to these."""
-    from coder.store.jsonl import list_conversation
-
-    continued: set[Path] = set()
-    for session in sessions:
-        with suppress(UserError):  # a record that this version cannot read
-            continued.update(list_conversation(session)[:-1])
-    return continued
-
-
 def _format_size(items: list[StoredItem]) -> str:
     return f"{sum(item.bytes for item in items) / 1e6:,.1f} MB"
 
@@ -424,14 +417,11 @@ def _remove(path: Path) -> bool:
     """Remove a file or directory; return whether that was done: a session in use stays."""
     from coder.repo.git import session_lock
 
-    if not path.is_dir():
-        path.unlink(missing_ok=True)
-        return True
     try:
-        if (path / "lock").exists():
-            with session_lock(path):
-                shutil.rmtree(path)
-        else:
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+            return True
+        with session_lock(path) if (path / "lock").exists() else nullcontext():
             shutil.rmtree(path)
     except (UserError, OSError):
         return False

@@ -208,7 +208,7 @@ class Options:
             "test_command": self.test,
             "trusted": self.trust,
             "unsafe": self.unsafe_no_sandbox,
-            "confirm": typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
+            "confirm": typer.confirm if is_at_terminal() else None,
         }
 
     @property
@@ -396,7 +396,7 @@ def read_issue(argument: str) -> str:
         text = sys.stdin.read()
     elif (name := _issue_file(argument)) is not None:
         rest = argument[len(name) + 1 :].strip()
-        text = f"{_read_issue_file(Path(name)).rstrip()}\n\n{rest}"
+        text = f"{read_file(Path(name), kind='issue file').rstrip()}\n\n{rest}"
     elif _is_file(argument):
         raise UserError(f"{argument!r} is a file. To use its content as the issue, write @{argument}.")
     else:
@@ -471,16 +471,24 @@ def read_plan(path: Path) -> "Plan":
     """
     from coder.core.plan import parse_plan
 
+    text = read_file(path, kind="plan")
     try:
-        return parse_plan(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"The plan {str(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError as error:  # also raised for a file that is not text
+        return parse_plan(text)
+    except ValueError as error:
         raise UserError(f"{path} holds no plan: {error}.") from None
 
 
-def _read_issue_file(path: Path) -> str:
+def read_file(path: Path, *, kind: str) -> str:
+    """Return the text of a file that the user names.
+
+    Raises:
+        UserError: it cannot be read.
+    """
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UserError(f"The issue file {str(path)!r} cannot be read: {error.strerror}.") from None
+        raise UserError(f"The {kind} {str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+def is_at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from coder.cli.ending import INTERRUPTED, end_on_signals
-from coder.cli.options import Options
+from coder.cli.options import Options, is_at_terminal
 from coder.cli.terminal import can_review, review_on_terminal
 from coder.core.errors import UserError
 from coder.core.events import DeliverNow, Stop
@@ -48,7 +48,7 @@ def run_task(
     ignore_early_deadline()
     json, mode, continues = options.json, request.mode, options.continued_session
     quiet = quiet and not options.verbose
-    attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
+    attended = is_at_terminal() and not json
     console = PipedConsole(highlight=False, stderr=quiet)
     if output is not None:
         check_writable(output, kind="answer" if mode == "ask" else "diff")

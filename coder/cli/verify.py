@@ -16,6 +16,7 @@ from coder.cli.options import (
     AgainstOption,
     Options,
     PurposeOption,
+    read_file,
     read_issue,
     with_options,
 )
@@ -202,10 +203,7 @@ def read_diff(change: str | None, repo: Path) -> str | None:
         return sys.stdin.read()
     if change is None or find_checkout(repo).git.resolve_commit(change) or not Path(change).is_file():
         return None
-    try:
-        return Path(change).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"The diff {change!r} cannot be read: {error.strerror}.") from None
+    return read_file(Path(change), kind="diff")
 
 
 def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
@@ -216,10 +214,9 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
         raise UserError(
             "--check judges again what an evidence file attests: coder verify --evidence FILE.json --check"
         )
+    text = read_file(file, kind="evidence")
     try:
-        statement = Attestation.model_validate_json(extract_evidence(file.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UserError(f"The evidence {str(file)!r} cannot be read: {error.strerror}.") from None
+        statement = Attestation.model_validate_json(extract_evidence(text))
     except ValueError:  # pydantic's ValidationError included
         raise UserError(
             f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it."

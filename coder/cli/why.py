@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import JsonOption, Options, with_options
+from coder.cli.options import JsonOption, Options, is_at_terminal, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,6 @@ def why(
     from coder.wiring.regression import find_regression
     from coder.wiring.regression import take_out as take_out_hunks
 
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     regression = find_regression(
         options.repo,
         failing_test,
@@ -62,7 +61,7 @@ def why(
     if not regression.stage:
         return NOT_FOUND
     if regression.removable and (
-        take_out or (at_terminal and not as_json and typer.confirm("Take it out of your files?"))
+        take_out or (is_at_terminal() and not as_json and typer.confirm("Take it out of your files?"))
     ):
         take_out_hunks(regression, find_checkout(options.repo).root)
         print(
