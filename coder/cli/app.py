@@ -213,16 +213,25 @@ def _command_path(command: Any, arguments: list[str]) -> str:
 
 def _describe_misuse(error: Any, path: str) -> str:
     """Return what is wrong with a command line, and what to do: a request in words is likely an issue."""
-    text = " ".join(error.format_message().replace("Value error, ", "").split())
-    message = explain_invalid_value(text).rstrip(".")
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    message = explain_invalid_value(error.format_message().replace("Value error, ", "")).rstrip(".")
     if option := getattr(error, "option_name", ""):
         if advice := _advise_setting(re.sub("^--(no-)?", "", option).replace("-", "_")):
             return f"{path} has no option {option}. {advice}"
         if message.startswith("No such option"):
+            message = f"{path} has no option {option}"
             names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.7)
-            return f"{path} has no option {option}. {names}All options: {path} --help"
+            return f"{message}. {names}All options: {path} --help"
+    message = re.sub("^Invalid value for '[^-'][^']*': ", "", message)
+    if choice := re.search(r"'(.*)' is not one of (.*)$", message):
+        names = suggest_name(choice[1], re.findall(r"'([^']*)'", choice[2]))
+        return f"{message}. {names}See {path} --help"
     if match := re.match(r"No such command (['\"])(.*?)\1(?=\. Did you mean |$)", message, re.DOTALL):
-        return _describe_request(match[2], path, getattr(error, "ctx", None))
+        return _describe_request(match[2], path, context)
+    if message.startswith("Missing") and (need := _describe_need(context, parameter)):
+        return f"{path} needs {need}. See {path} --help"
+    if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
+        return f"{path} does not take the further words {extra[1]!r}. See {path} --help"
     return f"{message}. See {path} --help"
 
 
@@ -233,8 +242,20 @@ def _describe_request(request: str, path: str, context: Any) -> str:
             "A message alone opens the interface, which needs a terminal. In a pipe: "
             f"coder fix {shlex.quote(request)}"
         )
+    if path == "coder config":
+        return f"coder config {request} does not exist. Settings are set in a file: see coder config"
     names = suggest_name(request, context.command.list_commands(context) if context else ())
     return f"{path} has no command {request!r}. {names}All commands: {path} --help"
+
+
+def _describe_need(context: Any, parameter: Any) -> str:
+    """Return what is missing after a command: one of its commands, or an argument with its purpose."""
+    if parameter is None:
+        return f"a command: {', '.join(context.command.list_commands(context))}" if context else ""
+    purpose = (getattr(parameter, "help", "") or "").partition(". ")[0]
+    name = parameter.metavar or parameter.name.upper()
+    purpose = purpose[:1].lower() + purpose[1:].rstrip(".")
+    return f"{name}: {purpose}" if "(" in purpose else f"{name} ({purpose})" if purpose else ""
 
 
 def _advise_setting(name: str) -> str:

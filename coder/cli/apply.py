@@ -35,6 +35,8 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happe
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
 APPLIED_FILE = "applied"
 """File in the directory of a session whose diff was applied to the files of the checkout."""
+PART_FILE = "applied-part.diff"
+"""File there with the hunks of its change that the user accepted, and that are in the files alone."""
 
 
 def apply(
@@ -228,7 +230,7 @@ def _apply_reviewed(repo: Path, id: str) -> str:
     if not part:
         return "Nothing was applied: what you accepted changes nothing."
     apply_diff(repo, part)
-    with (file := session.directory / "applied-part.diff").open("ab") as kept:
+    with (file := session.directory / PART_FILE).open("ab") as kept:
         kept.write(os.fsencode(part))
     label = f"not what was {verdict.label}" if verdict else "not verified"
     return (
@@ -310,13 +312,22 @@ def undo_session(repo: Path, id: str) -> str:
     Raises:
         UserError: it cannot be taken back; nothing was changed.
     """
-    from coder.repo.checkout import undo_delivery
+    from coder.repo.checkout import apply_diff, undo_delivery
 
     session = find_delivered(repo, id)
     delivery = session.delivery
     if not delivery.branch:
         return _take_out(repo, session)
     on_same_branch = [earlier.commit for earlier in session.earlier if earlier.branch == delivery.branch]
-    return undo_delivery(
+    undone = undo_delivery(
         repo, branch=delivery.branch, commit=delivery.commit, earlier="".join(on_same_branch[-1:])
+    )
+    part = session.directory / PART_FILE
+    try:
+        apply_diff(repo, os.fsdecode(part.read_bytes()), check=True, reverse=True)
+    except (FileNotFoundError, UserError):
+        return undone
+    return (
+        f"{undone} What you had accepted of it is still in your files. Take it out: "
+        f"coder apply --reverse {shlex.quote(str(part))}"
     )

@@ -51,7 +51,9 @@ def test_an_applied_part_is_taken_out_by_the_command_that_is_named(
     terminal.press("\r")
     command = "".join(terminal.finish().partition("take it out: ")[2].split("\r\n"))
 
-    assert place.coder("undo", "last", "--yes").stdout.startswith("Deleted the branch coder/")
+    undone = place.coder("undo", "last", "--yes").stdout
+    assert undone.startswith("Deleted the branch coder/")
+    assert f"is still in your files. Take it out: {command}" in undone
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     assert place.coder(*shlex.split(command)[1:]).returncode == 0
     assert git(place.repository, "status", "--porcelain") == ""

@@ -36,24 +36,27 @@ MESSAGES = {
     "@notes.md": (
         "A message alone opens the interface, which needs a terminal. In a pipe: coder fix @notes.md"
     ),
-    "fix": "Missing argument 'ISSUE'. See coder fix --help",
-    "hook install": (
-        "Missing argument 'AGENT'. Choose from: claude, codex, gemini, qwen, git, copilot, cursor, opencode, "
-        "vibe. See coder hook install --help"
+    "fix": (
+        "coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix --help"
     ),
-    "hook": "Missing command. See coder hook --help",
+    "hook install": (
+        "coder hook install needs AGENT: claude, codex, gemini, qwen (when a turn ends) or git (before a "
+        "push). See coder hook install --help"
+    ),
+    "hook": "coder hook needs a command: install, remove, status, run. See coder hook --help",
     "verify --evidence": "Option '--evidence' requires an argument. See coder verify --help",
-    "undo a b": "Got unexpected extra argument(s) (b). See coder undo --help",
+    "undo a b": "coder undo does not take the further words 'b'. See coder undo --help",
     "fix x --attempts many": (
         "Invalid value for '--attempts': it should be a whole number. See coder fix --help"
     ),
     "hook install claud": (
-        "Invalid value for 'AGENT': 'claud' is not one of 'claude', 'codex', 'gemini', 'qwen', 'git', "
-        "'copilot', 'cursor', 'opencode', 'vibe'. See coder hook install --help"
+        "'claud' is not one of 'claude', 'codex', 'gemini', 'qwen', 'git', 'copilot', 'cursor', "
+        "'opencode', 'vibe'. Did you mean claude? See coder hook install --help"
     ),
     "hook install copilot": (
         "Copilot CLI runs Claude Code's hooks where it trusts the directory: coder hook install claude"
     ),
+    "config set a b": "coder config set does not exist. Settings are set in a file: see coder config",
     "config explain minimise": "'minimise' no longer exists: the review marks the hunks that no test needs.",
     "config explain atempts": "'atempts' is no setting. Did you mean attempts? All settings: coder config",
     "fix 'It fails.' --offline --trust --test 'pytset -q'": (
