@@ -275,9 +275,6 @@ class Runs:
         return report
 
 
-NO_HISTORY = SuiteHistory(None, "")
-
-
 class SuiteLimits(Value):
     """Limits on how much of the suite is run for a verdict."""
 

@@ -12,7 +12,7 @@ from coder.workspace.workspace import format_count
 
 LONGEST_ID = 120
 GONE = "Missing"
-SHOWN = 3
+SHOWN, NOTES_SHOWN = 3, 4
 
 
 def find_regressions(
@@ -117,6 +117,12 @@ def join_test_ids(results: Sequence[TestResult]) -> str:
 def shorten_test_id(test_id: str) -> str:
     """Return a test id shortened for messages: parameters can be of any length."""
     return test_id if len(test_id) <= LONGEST_ID else f"{test_id[: LONGEST_ID - 1]}…"
+
+
+def limit_notes(notes: Sequence[str]) -> list[str]:
+    """Return the first few notes, shortened, with the number of the others."""
+    more = [f"{len(notes) - NOTES_SHOWN} more of this kind"] if len(notes) > NOTES_SHOWN else []
+    return [*map(shorten_test_id, notes[:NOTES_SHOWN]), *more]
 
 
 def _collection_error_of(test_id: str, result_of: dict[str, TestResult]) -> TestResult | None:

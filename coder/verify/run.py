@@ -30,12 +30,12 @@ from coder.verify.launch import (
     prepare_launch,
     prepare_plain_launch,
 )
-from coder.verify.layout import module_name, pytest_options, source_roots
+from coder.verify.layout import module_name, option_words, pytest_options, source_roots
 from coder.verify.packages import PackageRun
 from coder.verify.project import Project, install_advice
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
 from coder.verify.report import mark_sandbox_failures, merge_lines, merge_reports
-from coder.verify.run_store import SuiteHistory
+from coder.verify.run_store import NO_HISTORY, SuiteHistory
 from coder.verify.runners.adapter import Invocation, Run, collection_failure
 from coder.verify.runners.javascript import describe_missing_program
 from coder.verify.runners.registry import find_adapter
@@ -90,11 +90,11 @@ class RecordedCalls(NamedTuple):
 
 
 class PytestRunner:
-    """`TestRunner` of one project.
+    """`SelectiveTestRunner` of one project.
 
     Results of pytest, unittest and Django come from our recorder, those of runners with an adapter from
     their own report. The result of any other command is read from a report that it writes, or else from its
-    exit code alone.
+    exit code alone. A suite in which a test fails in company and passes alone runs in one process afterwards.
     """
 
     def __init__(
@@ -105,8 +105,10 @@ class PytestRunner:
         scratch: Path,
         limits: Limits,
         denied: Collection[DeniedResource] = (),
+        history: SuiteHistory = NO_HISTORY,
+        cores: int | None = None,
     ) -> None:
-        """Prepare to run.
+        """Prepare to run, large suites on so many `cores`; None is all that this process may use.
 
         `scratch` is a directory outside of any tree that sandboxed commands may write; `denied` are the
         resources that the sandbox keeps from tests.
@@ -119,6 +121,10 @@ class PytestRunner:
         self._adapter = find_adapter(project.command.runner)
         self._longest = 0.0
         self._is_endless = False
+        self._history = history
+        self._cores = min(MOST_CORES, cores or processor_count())
+        self._seconds: dict[str, float] = {}
+        """Seconds of test files, as far as they ran."""
 
     @property
     def command(self) -> str:
@@ -129,21 +135,24 @@ class PytestRunner:
         tree: Path,
         tests: Sequence[str] = (),
         *,
-        shard: tuple[int, int] | None = None,
-        weights: Mapping[str, float] | None = None,
+        shard: int | None = None,
         stream: bool = False,
         **options: Unpack[RunOptions],
     ) -> TestReport:
         """Run the suite, or only `tests`, in `tree` and return the report.
 
-        With `shard`, an index and a number, only that share of the files is run; they are shared out by
-        `weights`, the seconds of files as far as known. To `observe` doubles the time of quick tests. With
-        `stream`, pytest collects one file after another.
+        With `shard`, an index, only that core's share of the files is run. To `observe` doubles the time of
+        quick tests. With `stream`, pytest collects one file after another.
         """
-        more: dict[str, Any] = {"shard": shard, "weights": weights or {}} if shard else {}
+        more: dict[str, Any] = {}
+        if shard is not None:
+            more = {"shard": (shard, self._cores), "weights": self._seconds}
         is_observed = options.get("observe", False) and len(tests) <= MOST_OBSERVED
         more |= {"observe": is_observed, "stream": stream and bool(tests), "lines": options.get("lines", {})}
-        return self._run(tree, tests, more, options)
+        report = self._run(tree, tests, more, options)
+        if shard is None:  # all shards are to know the same
+            self._learn(report)
+        return report
 
     @property
     def is_recorded(self) -> bool:
@@ -157,12 +166,6 @@ class PytestRunner:
     @property
     def collects_file_by_file(self) -> bool:
         return self._project.command.is_pytest
-
-    def is_configured(self, options: Sequence[str], tree: Path) -> bool:
-        """Tell whether the command or the project's configuration gives one of these options of pytest."""
-        configured = pytest_options(tree)[1].get("addopts", "")
-        words = configured.split() if isinstance(configured, str) else map(str, configured)
-        return any(word.startswith(tuple(options)) for word in (*words, *self._project.command.argv[1:]))
 
     def collect(
         self,
@@ -193,6 +196,55 @@ class PytestRunner:
         why = f"{failure.type}: {failure.message}" if failure else "an error"
         problem = RunProblem(kind="unusable", text=f"{failed[0].id} cannot be collected: {why}")
         return RecordedCalls(answers, problem, red)
+
+    def run_parallel(
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
+    ) -> TestReport:
+        if not self._is_worth_splitting(tree, tests):
+            return self.run(tree, tests, stream=True, **options)
+        progress = _CombinedProgress(options.get("progress"))
+
+        def run_shard(index: int) -> TestReport:
+            shard_options: RunOptions = {**options, "progress": progress.listener(index)}
+            return self.run(tree, tests, **shard_options, shard=index, stream=True)
+
+        with ThreadPoolExecutor(self._cores) as pool:
+            report = merge_shards(list(pool.map(run_shard, range(self._cores))))
+        self._learn(report)
+        return self._repeat_failures(report, tree, tests, **options)
+
+    def _is_worth_splitting(self, tree: Path, tests: Sequence[str]) -> bool:
+        if self._cores < 2 or self._history.read().is_serial:
+            return False
+        words = option_words(pytest_options(tree)[1].get("addopts", ""))
+        words += self._project.command.argv[1:]
+        if not self.is_recorded or any(word.startswith(XDIST_OPTIONS) for word in words):
+            return False
+        single = sum("::" in test for test in tests)
+        whole = [test for test in tests if "::" not in test]
+        counts = Counter(map(test_file_of, find_tests(tree, whole if tests else None)))
+        if not single and counts and counts.keys() <= self._seconds.keys():
+            return sum(self._seconds[file] for file in counts) >= LEAST_SECONDS
+        return single + counts.total() >= LEAST_TESTS
+
+    def _repeat_failures(
+        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[RunOptions]
+    ) -> TestReport:
+        """Run what failed again in one process; that result counts."""
+        reds = [result.id for result in report.failures if result.when != "collect"]
+        if not reds or report.problem is not None:
+            return report
+        again = self.run(tree, reds if len(reds) <= MOST_REPEATED else tests, **options)
+        if any(result.green for result in again.results if result.id in frozenset(reds)):
+            self._history.write(self._history.read().model_copy(update={"is_serial": True}))
+        return merge_reports(report, again).model_copy(update={"problem": again.problem})
+
+    def _learn(self, report: TestReport) -> None:
+        """Remember the seconds of each file, to spread files evenly over the cores."""
+        seconds: dict[str, float] = defaultdict(float)
+        for result in report.results:
+            seconds[test_file_of(result.id)] += result.seconds
+        self._seconds |= seconds
 
     def run_plainly(
         self,
@@ -532,133 +584,6 @@ LEAST_TESTS, LEAST_SECONDS = 400, 8.0
 MOST_REPEATED = 50
 """With more failures than these, everything is run again in one process."""
 XDIST_OPTIONS = ("-n", "--numprocesses", "--dist", "--tx")
-
-
-class ParallelRunner:
-    """`SelectiveTestRunner` that runs large parts of a suite on all cores, where the suite allows it.
-
-    A suite with a test that fails in company and passes alone is run in one process from then on.
-    """
-
-    def __init__(self, runner: PytestRunner, history: SuiteHistory, *, cores: int | None = None) -> None:
-        """Use so many `cores`; None is all that this process may use."""
-        self._runner = runner
-        self._history = history
-        self._cores = min(MOST_CORES, cores or processor_count())
-        self._seconds: dict[str, float] = {}
-
-    @property
-    def command(self) -> str:
-        return self._runner.command
-
-    @property
-    def is_recorded(self) -> bool:
-        return self._runner.is_recorded
-
-    @property
-    def is_selective(self) -> bool:
-        return self._runner.is_selective
-
-    @property
-    def collects_file_by_file(self) -> bool:
-        return self._runner.collects_file_by_file
-
-    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
-        return self._run(tree, tests, stream=False, **options)
-
-    def _run(
-        self, tree: Path, tests: Sequence[str], *, stream: bool, **options: Unpack[RunOptions]
-    ) -> TestReport:
-        report = self._runner.run(tree, tests, stream=stream, **options)
-        self._learn(report)
-        return self._repeat_where_ports_were_taken(report, tree, **options)
-
-    def run_plainly(
-        self,
-        tree: Path,
-        tests: Sequence[str],
-        *,
-        timeout_seconds: float | None,
-        cut: threading.Event | None = None,
-    ) -> int | None:
-        return self._runner.run_plainly(tree, tests, timeout_seconds=timeout_seconds, cut=cut)
-
-    def collect(
-        self,
-        tree: Path,
-        tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        progress: Progress | None = None,
-    ) -> TestReport:
-        return self._runner.collect(tree, tests, timeout_seconds=timeout_seconds, progress=progress)
-
-    def run_parallel(
-        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
-    ) -> TestReport:
-        if not self._is_worth_splitting(tree, tests):
-            return self._run(tree, tests, stream=True, **options)
-        progress = _CombinedProgress(options.get("progress"))
-
-        def run_shard(index: int) -> TestReport:
-            shard_options: RunOptions = {**options, "progress": progress.listener(index)}
-            shard = (index, self._cores)
-            return self._runner.run(
-                tree, tests, **shard_options, shard=shard, weights=self._seconds, stream=True
-            )
-
-        with ThreadPoolExecutor(self._cores) as pool:
-            report = merge_shards(list(pool.map(run_shard, range(self._cores))))
-        self._learn(report)
-        report = self._repeat_where_ports_were_taken(report, tree, **options)
-        return self._repeat_failures(report, tree, tests, **options)
-
-    def _is_worth_splitting(self, tree: Path, tests: Sequence[str]) -> bool:
-        if self._cores < 2 or self._history.read().is_serial:
-            return False
-        if not self._runner.is_recorded or self._runner.is_configured(XDIST_OPTIONS, tree):
-            return False
-        single = sum("::" in test for test in tests)
-        whole = [test for test in tests if "::" not in test]
-        counts = Counter(map(test_file_of, find_tests(tree, whole if tests else None)))
-        if not single and counts and counts.keys() <= self._seconds.keys():
-            return sum(self._seconds[file] for file in counts) >= LEAST_SECONDS
-        return single + counts.total() >= LEAST_TESTS
-
-    def _repeat_where_ports_were_taken(
-        self, report: TestReport, tree: Path, **options: Unpack[RunOptions]
-    ) -> TestReport:
-        """Run files again in one process whose tests found a port in use: another run may have had it.
-
-        Without network namespaces, runs at the same time share the ports of this machine.
-        """
-        files = {test_file_of(result.id) for result in report.failures if has_found_port_taken(result)}
-        if not files or report.problem is not None or not self._runner.is_recorded:
-            return report
-        own = [result.id for result in report.results if test_file_of(result.id) in files]
-        others = tuple(result for result in report.results if test_file_of(result.id) not in files)
-        again = self._runner.run(tree, own, **options)
-        merged = merge_reports(report.model_copy(update={"results": others}), again)
-        return merged.model_copy(update={"problem": again.problem})
-
-    def _repeat_failures(
-        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[RunOptions]
-    ) -> TestReport:
-        """Run what failed again in one process; that result counts."""
-        reds = [result.id for result in report.failures if result.when != "collect"]
-        if not reds or report.problem is not None:
-            return report
-        again = self._runner.run(tree, reds if len(reds) <= MOST_REPEATED else tests, **options)
-        if any(result.green for result in again.results if result.id in frozenset(reds)):
-            self._history.write(self._history.read().model_copy(update={"is_serial": True}))
-        return merge_reports(report, again).model_copy(update={"problem": again.problem})
-
-    def _learn(self, report: TestReport) -> None:
-        """Remember the seconds of each file, to spread files evenly over the cores."""
-        seconds: dict[str, float] = defaultdict(float)
-        for result in report.results:
-            seconds[test_file_of(result.id)] += result.seconds
-        self._seconds |= seconds
 
 
 def has_found_port_taken(result: TestResult) -> bool:

@@ -154,3 +154,6 @@ class SuiteHistory:
             return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
+
+
+NO_HISTORY = SuiteHistory(None, "")

@@ -29,7 +29,6 @@ from coder.files.regular_files import read_regular_text
 from coder.retrieval.issue_examples import claimed_examples, find_runnable_code
 from coder.verify.base import (
     BASELINE_SECONDS,
-    NO_HISTORY,
     NO_LIMITS,
     BaseTests,
     Runs,
@@ -39,7 +38,7 @@ from coder.verify.base import (
 )
 from coder.verify.build import Builder, BuiltTrees, FailedBuild
 from coder.verify.change import JudgedChange
-from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
+from coder.verify.examination import ExaminationTools, examine_change
 from coder.verify.example import (
     NO_CLAIM,
     ExampleAnswer,
@@ -51,7 +50,7 @@ from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
 from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
 from coder.verify.run import with_label
-from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, content_key
+from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.scope import choose_scope
 from coder.verify.select import (
     SuiteSelection,
@@ -559,18 +558,7 @@ class WorktreeVerifier:
             )
         if self._tools is None or facts.obstacle or cut.is_set():
             return not cut.is_set()
-        with change.split.checkout("base") as old, change.split.checkout("change") as new:
-            examined = ExaminedChange(
-                old=old,
-                new=new,
-                checkout=change.split.checkout,
-                changed=change.changed,
-                sources=change.sources,
-                facts=facts,
-            )
-            return examine_change(
-                examined, self._tools(cut), cut=cut, issue=self._purpose.text, progress=progress
-            )
+        return examine_change(change, facts, self._tools(cut), cut=cut, progress=progress)
 
     def preview(
         self,

@@ -38,8 +38,8 @@ from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, find_candidates, may_name_command, use_interpreter
 from coder.verify.report import Denied
-from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
-from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, describe_environment
+from coder.verify.run import CommandSelection, PytestRunner
+from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, describe_environment
 from coder.verify.trees import read_texts
 from coder.verify.verifier import WorktreeVerifier
 from coder.warm.tracing import PytestTracer
@@ -79,13 +79,19 @@ class ProjectRuntime:
         """The selected way to test the project; final once a verifier was made."""
         return self.selection.project
 
-    def runner(self, project: Project | None = None, sandbox: Sandbox | None = None) -> PytestRunner:
+    def runner(
+        self,
+        project: Project | None = None,
+        sandbox: Sandbox | None = None,
+        history: SuiteHistory = NO_HISTORY,
+    ) -> PytestRunner:
         return PytestRunner(
             project=project or self.project,
             sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
             limits=self.limits,
             denied=self.sandbox_remedies.keys(),
+            history=history,
         )
 
     def tracer(self, sandbox: Sandbox | None = None) -> PytestTracer:
@@ -197,7 +203,7 @@ class ProjectRuntime:
                 store = self._run_store(repository)
                 verifiers_by_base[repository.base] = WorktreeVerifier(
                     trees=repository,
-                    runner=ParallelRunner(self.runner(), history),
+                    runner=self.runner(history=history),
                     purpose=purpose,
                     circumstances=self.project.why,
                     describe_environment=self.describe_environment,

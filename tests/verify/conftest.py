@@ -40,7 +40,12 @@ def make_runner(sandbox: ProcessSandbox, plain_venv: Path) -> Run:
     """Return a function that makes the runner of a project at a path."""
 
     def make(
-        root: Path, *, command: str | None = None, wall_seconds: float = 60.0, venv: Path | None = None
+        root: Path,
+        *,
+        command: str | None = None,
+        wall_seconds: float = 60.0,
+        venv: Path | None = None,
+        **options: Any,
     ) -> PytestRunner:
         environment = {"PATH": os.environ["PATH"], "VIRTUAL_ENV": str(venv or plain_venv)}
         project = find_project(root, sandbox=sandbox, environment=environment, test_command=command)
@@ -50,6 +55,7 @@ def make_runner(sandbox: ProcessSandbox, plain_venv: Path) -> Run:
             sandbox=sandbox,
             scratch=sandbox.scratch,
             limits=Limits(wall_seconds=wall_seconds),
+            **options,
         )
 
     return make

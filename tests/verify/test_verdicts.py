@@ -13,10 +13,8 @@ import pytest
 from coder.core.paths import extract_node_ids
 from coder.core.verdict import Verdict, describe_proof
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.base import NO_HISTORY
 from coder.verify.example import IssueCode
 from coder.verify.issue import Purpose
-from coder.verify.run import ParallelRunner
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import find_project, read_case, write
 from tests.verify.conftest import Run
@@ -35,7 +33,7 @@ def test_verdict_and_messages_match_case(
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
-    runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
+    runner = make_runner(tmp_path / "checkout", command=command)
     project = find_project(tmp_path / "checkout", sandbox=sandbox, environment={})
     verifier = WorktreeVerifier(
         trees=trees,

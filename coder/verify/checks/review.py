@@ -17,7 +17,7 @@ from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
 from coder.verify.checks.process_words import PYTHON, find_process_words
 from coder.verify.issue import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
-from coder.verify.report import shorten_test_id
+from coder.verify.report import limit_notes, shorten_test_id
 from coder.verify.select import project_files
 from coder.verify.test_files import (
     CODE,
@@ -99,7 +99,7 @@ def _find_process_words(change: JudgedChange, old: Path, new: Path) -> list[str]
     tests = (read_texts(tree, change.tests) for tree in (old, new))
     known = "\n".join((change.issue, *before.values()))
     found = find_process_words(before, after, known=known, loaded=loaded)
-    return _limit([*found, *find_process_words(*tests, are_tests=True)])
+    return limit_notes([*found, *find_process_words(*tests, are_tests=True)])
 
 
 def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:
@@ -170,7 +170,6 @@ def _unclear_data(
             yield f"the change edits {path}, which only tests read ({', '.join(users[:SHOWN])})"
 
 
-FINDINGS_SHOWN = 4
 ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 """Words of an issue that a docstring can settle."""
 
@@ -182,12 +181,3 @@ def _adds_only_fixtures(old: Path, new: Path, path: str, tests: Collection[str])
     helpers = {part for test in tests for part in PurePosixPath(test).with_suffix("").parts}
     texts = (read_regular_text(tree / path) for tree in (old, new))
     return (new / path).is_file() and adds_only_fixtures(*texts, taken=taken, changed=helpers)
-
-
-def _limit(findings: Iterable[str]) -> list[str]:
-    findings = list(findings)
-    return (
-        findings
-        if len(findings) <= FINDINGS_SHOWN
-        else [*findings[:FINDINGS_SHOWN], f"{len(findings) - FINDINGS_SHOWN} more of this kind"]
-    )

@@ -12,11 +12,10 @@ import pytest
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.base import NO_HISTORY
 from coder.verify.build import Builder
 from coder.verify.issue import Purpose
 from coder.verify.launch import TARGET
-from coder.verify.run import ParallelRunner, PytestRunner
+from coder.verify.run import PytestRunner
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import find_project, git, repo, write
 from tests.repo.opened import open_session_repository
@@ -88,7 +87,7 @@ def judge(root: Path, change: dict[str, str], command: str = "") -> tuple[Verdic
         runner = PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits)
         verifier = WorktreeVerifier(
             trees=repository,
-            runner=ParallelRunner(runner, NO_HISTORY),
+            runner=runner,
             purpose=Purpose(),
             builder=Builder(project, sandbox=sandbox, limits=limits, command=command),
         )

@@ -1,6 +1,5 @@
 """Test runs on all cores, with the real runner."""
 
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 
 from coder.core.verdict import TestReport
 from coder.verify import run
-from coder.verify.run import ParallelRunner
 from coder.verify.run_store import SuiteHistory
 from tests.builders import by_hand, write
 from tests.verify.conftest import Run
@@ -24,21 +22,21 @@ def small_suites_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _run(
     tmp_path: Path, make_runner: Run, files: dict[str, str], *, command: str = "", tests: tuple[str, ...] = ()
-) -> tuple[TestReport, SuiteHistory, list[tuple[int, int] | None]]:
+) -> tuple[TestReport, SuiteHistory, list[int | None]]:
     """Run tests on two cores; return the report, what is remembered, and the shard of each process."""
     root = tmp_path / "checkout"
     write(root, files)
-    runner = make_runner(root, command=command) if command else make_runner(root)
-    history = SuiteHistory(tmp_path / "history.json", runner.command)
-    shards: list[tuple[int, int] | None] = []
+    history = SuiteHistory(tmp_path / "history.json", command or "python -m pytest")
+    runner = make_runner(root, command=command or None, history=history, cores=2)
+    shards: list[int | None] = []
     run = runner.run
 
-    def watched_run(*arguments: object, **options: object) -> TestReport:
-        shards.append(options.get("shard"))  # type: ignore[arg-type]
-        return run(*arguments, **options)  # type: ignore[arg-type]
+    def watched_run(*arguments: Any, **options: Any) -> TestReport:
+        shards.append(options.get("shard"))
+        return run(*arguments, **options)
 
     runner.run = watched_run  # type: ignore[method-assign]
-    return ParallelRunner(runner, history, cores=2).run_parallel(root, tests), history, shards
+    return runner.run_parallel(root, tests), history, shards
 
 
 @pytest.mark.parametrize("command", ["python -m unittest", *by_hand("")])
@@ -50,7 +48,7 @@ def test_each_test_runs_once(tmp_path: Path, make_runner: Run, command: str) -> 
     )
     files = {f"test_{number}.py": text.format(number=number) for number in range(4)}
     report, history, shards = _run(tmp_path, make_runner, files, command=command)
-    assert shards == [(0, 2), (1, 2), None]  # the failure is repeated alone
+    assert shards == [0, 1, None]  # the failure is repeated alone
     assert sorted(result.id for result in report.results) == sorted(
         f"test_{number}.py::Case{number}::test_{name}" for number in range(4) for name in ("one", "two")
     )
@@ -71,43 +69,6 @@ def test_suite_that_cannot_run_in_parallel_is_remembered(tmp_path: Path, make_ru
     assert history.read().is_serial
     _, _, shards = _run(tmp_path, make_runner, files)
     assert shards == [None]
-
-
-@pytest.mark.thorough
-@pytest.mark.loopback
-@pytest.mark.parametrize("where", ["test", "module"])
-def test_file_that_found_its_port_in_use_runs_again_alone(
-    tmp_path: Path, make_runner: Run, where: str
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        use = f"socket.create_server(('127.0.0.1', {taken.getsockname()[1]})).close()"
-        text = (
-            f"import socket\n\n\ndef test_port():\n    {use}\n\n\ndef test_other():\n    pass\n"
-            if where == "test"
-            else f"import socket\n{use}\n\n\ndef test_port():\n    pass\n\n\ndef test_other():\n    pass\n"
-        )
-        root = tmp_path / "checkout"
-        write(root, {"test_port.py": text, "test_else.py": COUNTED.format(number=1)})
-        runner = make_runner(root)
-        selections: list[Any] = []
-        run = runner.run
-
-        def run_and_free(*arguments: object, **options: object) -> TestReport:
-            selections.append(arguments[1])
-            report = run(*arguments, **options)  # type: ignore[arg-type]
-            taken.close()
-            return report
-
-        runner.run = run_and_free  # type: ignore[method-assign]
-        history = SuiteHistory(tmp_path / "history.json", runner.command)
-        report = ParallelRunner(runner, history, cores=1).run(root)
-    if len(selections) == 1:
-        pytest.skip("this sandbox has a network namespace of its own")
-    ids = ["test_else.py::test_1", "test_port.py::test_other", "test_port.py::test_port"]
-    assert sorted(result.id for result in report.results) == ids
-    assert (report.failures, report.problem) == ((), None)
-    assert {test.partition("::")[0] for test in selections[1]} == {"test_port.py"}
-    assert not history.read().is_serial
 
 
 @pytest.mark.thorough

@@ -1,22 +1,22 @@
 """Second examination of a change that broke nothing."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from coder.core.paths import is_test_path
 from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
+from coder.verify.change import JudgedChange
+from coder.verify.examination import ExaminationTools, examine_change
 from coder.verify.example import IssueCodeAnswers
+from coder.verify.issue import Purpose
 from coder.verify.verdict import Facts, decide
 from coder.warm.trials import PytestTrials
 from tests.builders import find_project, write
-from tests.verify.fakes import FakeIssueCode, NoTrials, passed_result
+from tests.verify.fakes import FakeIssueCode, FakeTrees, NoTrials, passed_result
 
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -41,8 +41,8 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         errors: tuple[str, ...] = (),
         has_mutants: bool = False,
     ) -> Verdict:
-        write(tmp_path / "old", {"keep.py": "", **old})
-        write(tmp_path / "new", {"keep.py": "", **new})
+        trees = FakeTrees(tmp_path, {"keep.py": "KEPT = 1\n", **old}, new)
+        write(tmp_path / "new", trees.trees["change"])
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
         tools = ExaminationTools(
             trials=(
@@ -67,16 +67,8 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         )
         if not targets:
             facts.cap("no-target", "no test went from red to green")
-        changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
-        change = ExaminedChange(
-            old=tmp_path / "old",
-            checkout=lambda side: nullcontext(tmp_path / ("old" if side == "tests" else "new")),
-            new=tmp_path / "new",
-            changed=changed,
-            sources=[path for path in changed if not is_test_path(path)],
-            facts=facts,
-        )
-        examine_change(change, tools, cut=Event(), issue="", progress=None)
+        change = JudgedChange(trees=trees, tree="change", purpose=Purpose(), before=facts.before)
+        examine_change(change, facts, tools, cut=Event(), progress=None)
         return decide(facts)
 
     return examine_files
