@@ -7,10 +7,8 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Edit, Limits, Sandbox, TextChange, TrialResult
@@ -134,21 +132,19 @@ def write_candidates(
     """
     modules: dict[str, SwappableModule] = {}
     functions: dict[tuple[str, int], dict[str, Any]] = {}
-    index_of: dict[tuple[str, int], int] = {}
     guard_number = {test: index for index, test in enumerate(guards)}
     with file.open("w", encoding="ascii") as lines:
         for edit in edits:
             if edit.path not in modules:
                 modules[edit.path] = SwappableModule(decode_source((tree / edit.path).read_bytes())[0])
             module = modules[edit.path]
-            outer = module.function_of(edit.changes)
-            if outer and (edit.path, outer.start) not in index_of:
-                index_of[edit.path, outer.start] = len(index_of)
-                functions[edit.path, outer.start] = module.describe(outer)
+            if outer := module.function_of(edit.changes):
+                described = {"name": outer.name, "line": outer.line, "future": module.future}
+                functions.setdefault((edit.path, outer.line), {**described, "old": module.isolate(outer)})
             line = {
                 "path": edit.path,
                 "changes": [(change.start, change.end, change.text) for change in edit.changes],
-                "function": index_of[edit.path, outer.start] if outer else None,
+                "function": [*functions].index((edit.path, outer.line)) if outer else None,
                 "source": module.isolate(outer, edit.changes) if outer else "",
                 "guards": [guard_number[test] for test in edit.guards],
             }
@@ -157,21 +153,14 @@ def write_candidates(
 
 
 def follow_results(file: Path, writer: threading.Thread) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a growing file in order of their `index`, until its writer ends.
-
-    A line without an index is the last one.
-    """
+    """Yield the lines of a growing file in order of their `index`, until its writer ends."""
     pending: dict[int, dict[str, Any]] = {}
     next_index, position = 0, 0
     while True:
         has_ended = not writer.is_alive()
         complete = _read_lines(file, position)
         position += len(complete)
-        for line in complete.splitlines():
-            record = json.loads(line)
-            if "index" not in record:
-                return
-            pending[record["index"]] = record
+        pending |= {record["index"]: record for record in map(json.loads, complete.splitlines())}
         while next_index in pending:
             yield pending.pop(next_index)
             next_index += 1
@@ -191,17 +180,17 @@ def _read_lines(file: Path, position: int) -> bytes:
     return complete + newline
 
 
-@dataclass(frozen=True)
-class OuterFunction:
+class SwappableFunction(NamedTuple):
     """A function that is not nested in another function."""
 
-    node: Function
-    around: tuple[ast.stmt, ...]
-    """Classes and other blocks that contain it, outermost first."""
-    start: int
-    """Offset of its first line, decorators included, in characters."""
+    name: str
+    line: int
+    """Its first line, decorators included."""
     body: int
+    """Offset of its first statement, in characters."""
     end: int
+    top: ast.stmt
+    """Statement of the module that it is or is a part of."""
 
 
 class SwappableModule:
@@ -213,82 +202,53 @@ class SwappableModule:
         Raises:
             SyntaxError: the text is not valid Python.
         """
-        self.text = text
-        tree = parse_module(text)
-        imports = (
-            node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        )
+        self._text = text
+        module = parse_module(text)
+        imports = [
+            node for node in module.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        ]
         self.future = tuple(alias.name for node in imports for alias in node.names)
         self._positions = Positions(text)
-        self._outers = tuple(self._find_functions(tree.body, ()))
-        for outer in self._outers:  # bodies are no longer needed; free their memory
-            outer.node.body.clear()
+        self._functions = [
+            SwappableFunction(
+                name=node.name,
+                line=_first_line(node),
+                body=self._positions.span(node.body[0])[0],
+                end=self._positions.span(node)[1],
+                top=top,
+            )
+            for top in module.body
+            for node in _outer_functions(top)
+        ]
 
-    def function_of(self, changes: Sequence[TextChange]) -> OuterFunction | None:
+    def function_of(self, changes: Sequence[TextChange]) -> SwappableFunction | None:
         """Return the function whose body contains all of the changes.
 
         None if one of them affects code that runs at import.
         """
-        for outer in self._outers:
-            if all(outer.body <= change.start and change.end <= outer.end for change in changes):
-                return outer
+        for function in self._functions:
+            if all(function.body <= change.start and change.end <= function.end for change in changes):
+                return function
         return None
 
-    def describe(self, outer: OuterFunction) -> dict[str, Any]:
-        """Return a description of the unchanged function, in the format of coder_swap."""
-        node = outer.node
-        return {
-            "name": node.name,
-            "line": min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]),
-            "classes": [block.name for block in outer.around if isinstance(block, ast.ClassDef)],
-            "future": self.future,
-            "old": self.isolate(outer),
-        }
-
-    def isolate(self, outer: OuterFunction, changes: Sequence[TextChange] = ()) -> str:
-        """Return a module that contains only the function, edited, in empty classes.
-
-        Every line keeps its original number.
-        """
-        text = self.text[: outer.end]
-        end = outer.end
+    def isolate(self, function: SwappableFunction, changes: Sequence[TextChange] = ()) -> str:
+        """Return the module without all other statements, edited; every line keeps its original number."""
+        text = self._text
+        first, end = _first_line(function.top), self._positions.span(function.top)[1]
         for change in reversed(changes):
             text = text[: change.start] + change.text + text[change.end :]
             end += len(change.text) - (change.end - change.start)
-        parts: list[str] = []
-        line = 1
-        for block, following in pairwise([*outer.around, outer.node]):
-            if block.col_offset < following.col_offset:
-                header = f"class {block.name}:" if isinstance(block, ast.ClassDef) else "if 1:"
-                parts.append("\n" * (block.lineno - line) + self._indent(block) + header)
-                line = block.lineno
-        first = self._line_of(outer.start)
-        return "".join(parts) + "\n" * (first - line) + text[outer.start : end] + "\n"
+        return "\n" * (first - 1) + text[self._positions.line_starts[first - 1] : end] + "\n"
 
-    def _find_functions(self, body: list[ast.stmt], around: tuple[ast.stmt, ...]) -> Iterator[OuterFunction]:
-        for node in body:
-            if isinstance(node, Function):
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                body_start = self._positions.offset(node.body[0].lineno, node.body[0].col_offset)
-                end = self._positions.offset(node.end_lineno or 0, node.end_col_offset or 0)
-                yield OuterFunction(
-                    node=node,
-                    around=around,
-                    start=self._positions.line_starts[first - 1],
-                    body=body_start,
-                    end=end,
-                )
-            else:
-                blocks = (getattr(node, name, []) for name in ("body", "orelse", "handlers", "finalbody"))
-                inner = [statement for block in blocks for statement in block]
-                if inner and isinstance(inner[0], ast.stmt | ast.ExceptHandler):
-                    yield from self._find_functions(
-                        inner, around if isinstance(node, ast.ExceptHandler) else (*around, node)
-                    )
 
-    def _line_of(self, offset: int) -> int:
-        return self._positions.line_starts.index(offset) + 1
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
-    def _indent(self, node: ast.stmt) -> str:
-        start = self._positions.line_starts[node.lineno - 1]
-        return self.text[start : self._positions.offset(node.lineno, node.col_offset)]
+
+def _outer_functions(node: ast.AST) -> Iterator[Function]:
+    if isinstance(node, Function):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _outer_functions(child)

@@ -241,12 +241,12 @@ def compile_function(function: dict[str, Any], source: str, path: str) -> CodeTy
 
 
 def find_code(code: CodeType, function: dict[str, Any]) -> CodeType:
-    """Return the code of the one function that a module, or a class in it, defines."""
-    for inner in inner_codes(code):
+    """Return the code of a function by its name and first line, wherever it is in other code."""
+    codes = [code]
+    for inner in codes:
         if inner.co_name == function["name"] and inner.co_firstlineno == function["line"]:
             return inner
-        if inner.co_name in function["classes"]:
-            return find_code(inner, function)
+        codes += inner_codes(inner)
     raise UnreliableSwap("the function could not be found in what was compiled")
 
 

@@ -6,7 +6,7 @@ CODER_TRACE_REQUEST.
 """
 
 # A test may have replaced pathlib, and this must still write.
-# ruff: noqa: PTH123, B905
+# ruff: noqa: PTH123, RUF071 - like names are near, too
 from __future__ import annotations
 
 import json
@@ -156,26 +156,12 @@ class TracePlugin:
         os.close(descriptor)
 
 
-def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
-    """Return a sort key by distance from the failing tests.
-
-    These come first, then tests of their files, then others by the longest common prefix of the paths.
-    """
-    for index, test in enumerate(first):
-        if nodeid == test or nodeid.startswith((test + "[", test + "::")):
-            return (0, index)
-    path = nodeid.split("::")[0]
-    if any(path == test.split("::")[0] for test in first):
-        return (1, 0)
-    return (2, -max((common_prefix_length(path, test) for test in first), default=0))
-
-
-def common_prefix_length(path: str, other: str) -> int:
-    """Return the length of the common prefix of two paths: similar names count as near."""
-    return next(
-        (index for index, (first, second) in enumerate(zip(path, other)) if first != second),
-        min(len(path), len(other)),
-    )
+def distance(nodeid: str, first: list[str]) -> tuple[bool, bool, int]:
+    """Return a sort key: failing tests come first, then those of their files and of files with like paths."""
+    path, files = nodeid.partition("::")[0], [test.partition("::")[0] for test in first]
+    is_first = any(nodeid == test or nodeid.startswith((test + "[", test + "::")) for test in first)
+    common = max((len(os.path.commonprefix([path, file])) for file in files), default=0)
+    return not is_first, path not in files, -common
 
 
 class MonitoringTracer:
