@@ -15,10 +15,10 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestReport, TestResult, TestRun
-from coder.verify.failures import NEVER_ENDING
+from coder.verify.failures import NEVER_ENDING, has_found_port_taken
 from coder.verify.report import merge_lines, merge_reports
-from coder.verify.run import has_found_port_taken, processor_count, with_label
-from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, content_key
+from coder.verify.run import processor_count, with_label
+from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.select import find_tests
 from coder.verify.trees import ChangeSplit, Side, Trees
 
@@ -58,6 +58,7 @@ class Runs:
         extensions: Sequence[str] = (),
         cutoff: Cutoff | None = None,
         store: RunStore = NO_STORE,
+        history: SuiteHistory = NO_HISTORY,
         tell: RunListener | None = None,
     ) -> None:
         """Judge a change; a run has so many seconds where nothing else is said.
@@ -76,7 +77,8 @@ class Runs:
         self._store = store
         self.tell = tell or (lambda _event: None)
         self._cut = threading.Event()
-        self._shares_ports = False
+        self._history = history
+        self._shares_ports = history.read().shares_ports
         self._running = 0
         self._turns = threading.Condition()
         self.changed = split.changed
@@ -132,6 +134,7 @@ class Runs:
             first_report, second_report = (future.result() for future in futures)
         if any(map(has_found_port_taken, (*first_report.failures, *second_report.failures))):
             self._shares_ports = True
+            self._history.write(self._history.read().model_copy(update={"shares_ports": True}))
             return self.run_both(first, second)
         return first_report, second_report
 
@@ -296,7 +299,7 @@ class BaseTests:
         """Know nothing yet; `history` tells how long the suite took before, `store` what is known of it."""
         self._trees = trees
         self._runner = runner
-        self._history = history
+        self.history = history
         self._store = store
         self._lock = threading.Lock()
         self.report: TestReport | None = None
@@ -311,12 +314,12 @@ class BaseTests:
 
     def renew(self) -> "BaseTests":
         """Return the same tests without results; whoever holds this object keeps those that it has."""
-        return BaseTests(self._trees, self._runner, self._history, store=self._store)
+        return BaseTests(self._trees, self._runner, self.history, store=self._store)
 
     @property
     def suite_seconds(self) -> float | None:
         """Seconds that the whole suite took when it last ran; None if it is not known."""
-        return self._history.read().seconds
+        return self.history.read().seconds
 
     @property
     def results(self) -> tuple[TestResult, ...]:
@@ -358,11 +361,11 @@ class BaseTests:
     def learn_duration(self, report: TestReport) -> None:
         """Remember how long a whole suite took."""
         if report.problem is None:
-            self._history.write(self._history.read().model_copy(update={"seconds": report.seconds}))
+            self.history.write(self.history.read().model_copy(update={"seconds": report.seconds}))
 
     def _reason_for_part(self, tree: Path, seconds: float) -> str:
         """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
-        if (known := self._history.read().seconds) is not None:
+        if (known := self.history.read().seconds) is not None:
             text = (
                 f"All of them took {known:.0f} s the last time, so only those that a change needs will run."
             )

@@ -86,9 +86,7 @@ def _answer_quoted(change: JudgedChange, facts: Facts, issue_code: IssueCode, ol
     answers = issue_code.answer_quoted(old, new, change.issue, facts.targets, change.sources)
     facts.cap("persisting-error", *answers.persisting)
     if facts.behavior is not None:
-        told = {
-            (example.before, example.after) for example in answers.examples
-        }  # in two spellings
+        told = {(example.before, example.after) for example in answers.examples}  # in two spellings
         rest = [row for row in facts.behavior.examples if (row.before, row.after) not in told]
         shown = (*answers.examples, *rest)[:EXAMPLES_SHOWN]
         facts.behavior = facts.behavior.model_copy(update={"examples": shown})

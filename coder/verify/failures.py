@@ -2,6 +2,7 @@
 
 import ast
 import re
+import socket
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -14,6 +15,7 @@ from coder.linux_distribution import install_hint
 from coder.python.source import parse_module
 from coder.verify.runners.javascript import read_manifest
 
+LISTENING_SECONDS = 1.0
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
 NEVER_REPRODUCING = frozenset(
@@ -92,6 +94,8 @@ ASSERT = re.compile(r">\s*\d*\s+assert\b")
 """The line of an extract that evaluated an assertion."""
 ABSENCES = frozenset({"KeyError", "IndexError"})
 """Exceptions of an assertion about an item that the code under test did not give."""
+_PORT_TAKEN = re.compile(r"(?i)\bEADDRINUSE\b|\baddress already in use\b")
+_PORT = re.compile(r"(?:[:\]]|\bport )(\d{2,5})\b")
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
 
@@ -117,6 +121,8 @@ def rejection_reason(
         return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
     failure = result.failure
     summary = failure.headline
+    if has_found_port_taken(result):
+        return f"found its port taken: {summary}"
     if is_existing_test and _is_project_failure(result, failure):
         return ""
     if not is_existing_test and lacks_added_name(result, added_names):
@@ -280,6 +286,31 @@ def _describe_environment(failure: Failure) -> tuple[str, str]:
         if match := re.match(pattern, text):
             return description.format(**{"what": "", **match.groupdict()}), remedy
     return "", ""
+
+
+def has_found_port_taken(result: TestResult) -> bool:
+    """Tell whether a test failed since another process listens at its port."""
+    if result.failure is None:
+        return False
+    error = result.failure.os_error
+    return _PORT_TAKEN.search(result.failure.message if error is None else error.name) is not None
+
+
+def find_taken_port(results: Iterable[TestResult]) -> int | None:
+    """Return the port that failed tests found taken and at which a process of this machine listens now."""
+    messages = (
+        result.failure.message for result in results if has_found_port_taken(result) and result.failure
+    )
+    ports = {int(port) for message in messages for port in _PORT.findall(message)}
+    return next(filter(_is_listening, sorted(ports)), None)
+
+
+def _is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("localhost", port), timeout=LISTENING_SECONDS).close()
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def describe_lack(reds: Sequence[TestResult], tests: str) -> str:

@@ -586,14 +586,6 @@ MOST_REPEATED = 50
 XDIST_OPTIONS = ("-n", "--numprocesses", "--dist", "--tx")
 
 
-def has_found_port_taken(result: TestResult) -> bool:
-    """Tell whether a test failed since another process listens at its port."""
-    if result.failure is None:
-        return False
-    error = result.failure.os_error
-    return "EADDRINUSE" in (result.failure.message if error is None else error.name)
-
-
 def processor_count() -> int:
     """Return the number of usable processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -126,6 +126,8 @@ class SuiteFacts(EventValue):
     """Wall-clock time of the newest whole run; None if none has ended."""
     is_serial: bool = False
     """True if a test failed in a parallel run and passed alone."""
+    shares_ports: bool = False
+    """True if tests found a port taken by a run beside theirs: these go one after the other since."""
 
 
 class SuiteHistory:

@@ -412,6 +412,7 @@ class WorktreeVerifier:
             progress=progress,
             cutoff=None if before.by_exit_code else self._cutoff,
             store=self._store,
+            history=self._base.history,
             tell=tell,
         )
         base_runs = () if self._is_lazy(before) else (summarize_run("base", (), before),)

@@ -1,6 +1,7 @@
 """Judgement of changes in other languages, with a scripted runner whose ids are not paths."""
 
 import re
+import socket
 import threading
 from collections.abc import Sequence
 from hashlib import sha256
@@ -343,6 +344,36 @@ def test_sides_that_use_one_port_run_one_after_the_other(
     change = {"src/lib.rs": INLINE.format("* 2", 4)}
     verdict = judge(tmp_path, {"src/lib.rs": WITHOUT_TEST}, change, runner)
     assert (runner.met.is_set(), verdict.label) == (True, "FIXED")
+
+
+class BlockedRunner(TapRunner):
+    """Runner whose tests find their port taken once the base was seen green."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__("src/lib.rs", "src/lib.rs", "tests::doubles")
+        self._message = f"listen EADDRINUSE: address already in use :::{port}"
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
+        report = super().run(tree, tests, **options)
+        if "* 2" not in (tree / "src/lib.rs").read_text(encoding="utf-8"):
+            return report
+        results = (failed_result(result.id, "Error", self._message, frames=()) for result in report.results)
+        return report.model_copy(update={"results": tuple(results)})
+
+    run_parallel = run
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(("listens", "label"), [(True, "NOT TESTED"), (False, "BROKEN")])
+def test_port_of_another_process_is_no_fault_of_the_change(tmp_path: Path, listens: bool, label: str) -> None:
+    with socket.create_server(("localhost", 0)) as server:
+        port = server.getsockname()[1]
+        if not listens:
+            server.close()
+        change = {"src/lib.rs": INLINE.format("* 2", 4)}
+        verdict = judge(tmp_path, {"src/lib.rs": WITHOUT_TEST}, change, BlockedRunner(port))
+    assert verdict.label == label
+    assert (f"cannot listen at port {port}" in verdict.reason) is listens
 
 
 class OfflineRunner(TapRunner):
