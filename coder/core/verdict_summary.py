@@ -127,7 +127,9 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
         return ()
     lines = []
     if left := (verdict.tests_reaching or 0) - (verdict.tests_ran or 0):
-        lines.append(f"about {left:,} tests that use the changed code did not run: coder verify{of} --wait")
+        lines.append(
+            f"about {left:,} tests that may use the changed code did not run: coder verify{of} --wait"
+        )
     for finding in verdict.capping_findings:
         remedy = "" if finding.rule in offered else REMEDIES.get(finding.rule, "").format(of=of)
         lines.append(f"{finding.text.rstrip('.')}{f': {remedy}' if remedy else ''}")

@@ -212,13 +212,13 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     if not total:
         return "no test is known to reach the change"
     if not _is_cut(after) and total == 1:
-        return "the only test that uses the changed code ran, with no new failure"
+        return "the only test that may use the changed code ran, with no new failure"
     skipped = after.outcome_counts.skipped
     skipping = f" ({skipped} of them skipped)" if skipped else ""
     if not _is_cut(after):
-        return f"{ran} of the {total} tests that use the changed code ran{skipping}, with no new failure"
+        return f"{ran} of the {total} tests that may use the changed code ran{skipping}, with no new failure"
     share = f"{ran} of about {total}" if ran < total else f"{ran}"
-    began = f"{share} tests that use the changed code ran{skipping}"
+    began = f"{share} tests that may use the changed code ran{skipping}"
     began += f" in {after.seconds:.0f} s, nearest first"
     why = after.problem.text.rstrip(".") if after.problem and after.problem != OUT_OF_TIME else ""
     return f"{began}, with no new failure{f' ({why})' if why else ''}"

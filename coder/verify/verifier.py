@@ -23,7 +23,7 @@ from coder.core.ports import (
 )
 from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
-from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
+from coder.core.verdict import Counts, Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.core.verdict_summary import markdown_report
 from coder.files.regular_files import read_regular_text
 from coder.retrieval.issue_examples import claimed_examples, find_runnable_code
@@ -48,7 +48,13 @@ from coder.verify.example import (
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
-from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
+from coder.verify.report import (
+    Denied,
+    describe_sandbox_failures,
+    fails_alike,
+    summarize_failures,
+    tests_among,
+)
 from coder.verify.run import with_label
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.scope import choose_scope
@@ -449,7 +455,7 @@ class WorktreeVerifier:
         facts.coverage = runs.count_lines()
         facts.account = Account(
             tree=patch.tree,
-            before=facts.before.outcome_counts,
+            before=_count_before(facts),
             commands=tuple(dict.fromkeys(run.command for run in runs.made)),
             runs=(*base_runs, *runs.made),
             cut_short=runs.is_cut,
@@ -592,6 +598,14 @@ class WorktreeVerifier:
 
     def _build_sides(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
         return self._trees.prepare(patch.tree, progress)
+
+
+def _count_before(facts: Facts) -> Counts:
+    """Return the base's results of the tests that ran on the change; partial where time ended these."""
+    among = facts.before if facts.reaching is None else tests_among(facts.before, facts.reaching.files)
+    is_cut = facts.after is not None and facts.after.problem is not None
+    counts = among.outcome_counts
+    return counts.model_copy(update={"partial": True}) if is_cut else counts
 
 
 def _describe_problem(problem: RunProblem) -> str:

@@ -68,7 +68,7 @@ def test_skipped_tests_are_told_where_most_are(tmp_path: Path) -> None:
         return [*suite(files), *skipped]
 
     verdict = verify(tmp_path, runner=FakeRunner(ending))
-    assert "12 of the 12 tests that use the changed code ran (9 of them skipped)" in verdict.reason
+    assert "12 of the 12 tests that may use the changed code ran (9 of them skipped)" in verdict.reason
 
 
 def test_part_that_ran_in_time_keeps_fixed_from_proven(tmp_path: Path) -> None:
@@ -76,10 +76,11 @@ def test_part_that_ran_in_time_keeps_fixed_from_proven(tmp_path: Path) -> None:
     verdict = verify(tmp_path, runner=runner)
     assert (verdict.kind, verdict.reason) == (
         VerdictKind.FIXED,
-        "1 test went from red to green; 3 tests that use the changed code ran in 0 s, "
+        "1 test went from red to green; 3 tests that may use the changed code ran in 0 s, "
         "nearest first, with no new failure.",
     )
     assert "3 tests ran in time, and there are more: coder verify --wait" in describe_open(verdict)
+    assert verdict.before is not None and verdict.before.partial  # other tests than those that ran
 
 
 def test_part_that_ran_shows_a_break(tmp_path: Path) -> None:
