@@ -545,7 +545,7 @@ def _stage_before(event: Event) -> str:
             return "search"
         case TestsEnded(stage=stage):
             return stage
-        case Verified():
+        case TestsStarted() | TargetsGreen() | Verified():
             return "checks"
         case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
             return "your answers"

@@ -62,5 +62,6 @@ def test_waits_and_runs_before_a_verdict_have_stages() -> None:
         "base": 10.0,
         "search": 4.0,
         "reproduction": 3.0,
-        "other": 1.0,
+        "checks": 1.0,
+        "other": 0.0,
     }
