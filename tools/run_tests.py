@@ -10,6 +10,7 @@ from coder.workspace.workspace import Workspace, format_count, suggest_paths
 
 MOST_SHOWN = 6
 MOST_LISTED = 20
+MOST_NAMED = 3
 MOST_CHARACTERS = 1_500
 MOST_FRAMES = 4
 COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -86,18 +87,31 @@ def _comparison(report: TestReport, baseline: TestReport) -> str:
 
 
 def _explain_failures(results: Sequence[TestResult]) -> list[str]:
-    parts = [_describe_failure(result) for result in results[:MOST_SHOWN]]
-    rest = [_failure_line(result) for result in results[MOST_SHOWN : MOST_SHOWN + MOST_LISTED]]
-    more = len(results) - MOST_SHOWN - MOST_LISTED
-    return [*parts, *rest, *([f"and {more} more"] if more > 0 else [])]
+    """Describe failures, those with one message once."""
+    groups: dict[str, list[TestResult]] = {}
+    for result in results:
+        groups.setdefault(_describe_reason(result), []).append(result)
+    parts: list[str] = []
+    for number, (first, *others) in enumerate(groups.values()):
+        if number >= MOST_SHOWN + MOST_LISTED:
+            left = sum(map(len, [*groups.values()][number:]))
+            return [*parts, f"and {left} more"]
+        parts.append(_describe_failure(first) if number < MOST_SHOWN else _failure_line(first))
+        if others:
+            names = ", ".join(other.id for other in others[:MOST_NAMED])
+            parts.append(f"  the same in {format_count(len(others), 'other test')}, such as {names}")
+    return parts
 
 
 def _failure_line(result: TestResult) -> str:
+    return f"- {result.id}: {_describe_reason(result)}"
+
+
+def _describe_reason(result: TestResult) -> str:
     failure = result.failure
     message = COLOR.sub("", failure.message) if failure else ""
     reason = next((line for line in message.splitlines() if line.strip()), "")
-    description = ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
-    return f"- {result.id}: {description}"
+    return ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
 
 
 def _describe_failure(result: TestResult) -> str:

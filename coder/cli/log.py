@@ -323,16 +323,22 @@ def evidence(
     """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto."""
     from coder.core.attestation import build_attestation, build_statement
     from coder.core.verdict_summary import markdown_report
-    from coder.store.jsonl import read_records
+    from coder.store.jsonl import boundary_events, read_records
 
     directory = _find(id)
+    finished = boundary_events(directory)[1]
+    branch = finished.delivery.branch if finished and finished.delivery else ""
     statement = build_attestation(read_records(directory))
     if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")
     if in_toto:
         text = dumps(build_statement(statement), indent=2, ensure_ascii=False) + "\n"
     else:
-        text = statement.model_dump_json(indent=2) + "\n" if json else markdown_report(statement.verdict)
+        text = (
+            statement.model_dump_json(indent=2) + "\n"
+            if json
+            else markdown_report(statement.verdict, change=branch or "")
+        )
     print(text, end="")
 
 

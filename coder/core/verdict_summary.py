@@ -136,9 +136,12 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
     return tuple(dict.fromkeys(lines))
 
 
-def markdown_report(verdict: Verdict) -> str:
-    """Return summary and details in Markdown; the lines of each part are shown as they are."""
-    rows = [row.line for row in evidence_rows(verdict)]
+def markdown_report(verdict: Verdict, *, change: str = "") -> str:
+    """Return summary and details in Markdown; the lines of each part are shown as they are.
+
+    Commands that judge again name the `change`.
+    """
+    rows = [row.line for row in evidence_rows(verdict, change=change)]
     lines = [f"# {verdict.label}", "", verdict.reason]
     for title, part in (("", rows), *_sections(verdict)):
         if part:

@@ -183,17 +183,21 @@ def name_lines(definition: Definition) -> str:
 
 
 def _pointed_lines(item: Definition, whole: Sequence[tuple[int, str]], clues: IssueTerms) -> list[int]:
-    """Rank lines by traceback frames of the issue, then by its words that few lines have."""
+    """Rank lines by traceback frames of the issue, its literals, then its words that few lines have."""
     frames = {frame.line for frame in clues.frames if frame.function == item.bare_name}
     words = [
         {part for word in WORD.findall(text) for part in identifier_terms(word) if part in clues.words}
         for _, text in whole
     ]
     counts = Counter(word for line in words for word in line)
+    literals = [f'"{literal}"' for literal in clues.literals]
+    quoting = [any(part in text.replace("'", '"').lower() for part in literals) for _, text in whole]
+    is_telling = sum(quoting) <= COMMON_LINES
     scores = [
         100.0 * (number in frames)
+        + 50.0 * (is_telling and quotes)
         + sum(clues.words[word] / counts[word] for word in sorted(line) if counts[word] <= COMMON_LINES)
-        for (number, _), line in zip(whole, words, strict=True)
+        for (number, _), line, quotes in zip(whole, words, quoting, strict=True)
     ]
     return sorted(
         (index for index, score in enumerate(scores) if score), key=lambda index: (-scores[index], index)

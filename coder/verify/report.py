@@ -7,7 +7,7 @@ from pathlib import Path
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.verdict import Cause, DeniedResource, Failure, LinesRun, TestReport, TestResult, Verdict
-from coder.verify.failures import frames_in_tree
+from coder.verify.failures import ASSERTIONS, frames_in_tree
 from coder.workspace.workspace import format_count
 
 LONGEST_ID = 120
@@ -198,18 +198,30 @@ def summarize_failures(verdict: Verdict) -> str:
 
 
 def group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:
-    """Group results that fail alike (same exception at the same place), in order of first appearance."""
-    groups: dict[tuple[object, ...], list[TestResult]] = {}
+    """Group results that fail alike, in order of first appearance.
+
+    They have the same exception at the same place, or one that is no assertion with the same message.
+    """
+    groups: list[list[TestResult]] = []
+    group_of: dict[tuple[object, ...], list[TestResult]] = {}
     for result in results:
-        groups.setdefault(_failure_signature(result), []).append(result)
-    return list(groups.values())
+        signatures = _failure_signatures(result)
+        group = next((group_of[key] for key in signatures if key in group_of), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(result)
+        group_of |= {key: group_of.get(key, group) for key in signatures}
+    return groups
 
 
-def _failure_signature(result: TestResult) -> tuple[object, ...]:
-    if result.failure is None:
-        return (result.outcome,)
-    innermost = frames_in_tree(result.failure)[-1:]
-    return (result.failure.type, innermost or result.failure.message)
+def _failure_signatures(result: TestResult) -> list[tuple[object, ...]]:
+    failure = result.failure
+    if failure is None:
+        return [(result.outcome,)]
+    innermost = frames_in_tree(failure)[-1:]
+    places = [(failure.type, innermost)] if innermost else []
+    is_telling = failure.type not in ASSERTIONS or not innermost
+    return [*places, *([(failure.type, failure.message)] if is_telling else [])]
 
 
 def _describe(title: str, group: Sequence[TestResult], room: int) -> str:

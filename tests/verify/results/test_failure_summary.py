@@ -24,6 +24,15 @@ def test_reports_similar_failures_once() -> None:
     )
 
 
+def test_one_error_in_lines_of_many_tests_is_reported_once() -> None:
+    reds = tuple(
+        failed_result(f"t.py::test_{number}", "OSError", "disk full", frames=[("t.py", number, "f")])
+        for number in range(9)
+    )
+    verdict = Verdict(kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds)
+    assert summarize_failures(verdict).count("OSError: disk full") == 1
+
+
 def test_a_long_report_is_cut_to_its_limit() -> None:
     reds = tuple(
         failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
