@@ -2,7 +2,7 @@
 
 In a query, `name` captures the name of a definition and the other capture its kind; `scope` is a node that
 only qualifies the names inside it; `owner` is the receiver type of a method; `base` a base class; `source`
-the imported module; `blank` a string or comment.
+the imported module; `blank` a string or comment, `code` an expression inside a string.
 """
 
 from collections.abc import Mapping
@@ -23,6 +23,16 @@ class Language:
         return "\n".join(line for line in self.query.split("\n") if "@name" in line)
 
 
+PYTHON = """
+(class_definition name: (_) @name) @class
+(function_definition name: (_) @name) @function
+(expression_statement (assignment left: (identifier) @name) @variable)
+(class_definition superclasses: (argument_list [(identifier) (attribute) (subscript)] @base))
+(import_statement) @import
+[(import_from_statement) (future_import_statement)] @import
+[(comment) (string)] @blank
+(interpolation expression: (_) @code)
+"""
 SCRIPT = """
 (class_declaration name: (_) @name) @class
 (function_declaration name: (_) @name) @function
@@ -163,12 +173,14 @@ PHP = """
 (class_interface_clause (_) @base)
 [(comment) (string_content) (heredoc_body) (nowdoc_body)] @blank
 """
+_PYTHON = Language(package="tree_sitter_python", query=PYTHON)
 _JAVASCRIPT = Language(package="tree_sitter_javascript", query=JAVASCRIPT)
 _TYPESCRIPT = Language(package="tree_sitter_typescript", grammar="language_typescript", query=TYPESCRIPT)
 _TSX = Language(package="tree_sitter_typescript", grammar="language_tsx", query=TYPESCRIPT)
 _C = Language(package="tree_sitter_c", query=C)
 _CPP = Language(package="tree_sitter_cpp", query=CPP)
 LANGUAGES: Mapping[str, Language] = {
+    **dict.fromkeys(("py", "pyi"), _PYTHON),
     **dict.fromkeys(("js", "jsx", "mjs", "cjs"), _JAVASCRIPT),
     **dict.fromkeys(("ts", "mts", "cts"), _TYPESCRIPT),
     "tsx": _TSX,

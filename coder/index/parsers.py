@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Captures = dict[str, list[Node]]
     "Nodes of one match of a query, by capture name."
 
-PYTHON = (".py", ".pyi")
 MINIFIED_LINE_LENGTH = 400
 """Average characters per line from which a file counts as generated."""
 IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
@@ -95,8 +94,6 @@ class FileFacts:
 
 
 def parse_facts(path: str, text: str) -> FileFacts:
-    if path.endswith(PYTHON):
-        return python_facts(text)
     if _is_minified(text):
         return FileFacts()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
@@ -107,8 +104,6 @@ def parse_facts(path: str, text: str) -> FileFacts:
 
 def parse_definitions(path: str, text: str) -> tuple[Definition, ...]:
     """Parse only a file's definitions, which is much cheaper."""
-    if path.endswith(PYTHON):
-        return python_definitions(text)
     if _is_minified(text):
         return ()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
@@ -129,261 +124,9 @@ def identifier_lines(code: str, keywords: frozenset[str]) -> dict[str, list[int]
     return {name: lines for name, lines in lines_by_name.items() if name not in keywords}
 
 
-WIDEST = 200
-WIDEST_VARIABLE = 80
-LONGEST_HEADER = 4000
-LONG = r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""' + r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
-SHORT = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"' + r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
-PYTHON_STRING = re.compile(rf"({LONG}|{SHORT}|#[^\n]*)", re.DOTALL)
-FIELD = re.compile(r"\{([^{}\n!:]+)|[^\n]")
-HEAD = re.compile(
-    r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)"
-    r"|(?P<variable>[^\W\d]\w*+)[ \t]*+(?:(?::[ \t]*[^\s=][^=\n]*)?=(?!=)|"
-    r":[ \t]*[^\s=][^=\n]*$)|(?P<decorator>@))",
-    re.MULTILINE,
-)
-INNER = re.compile(
-    r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))"
-    r"[ \t]+(?P<name>[^\W\d]\w*)|(?P<decorator>@))"
-)
-"""The same inside a function, whose variables are local."""
-IMPORT = re.compile(
-    r"\n[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\n)*)"
-    r"|import[ \t]+(?P<modules>(?:[^\n\\;]|\\\n)*))"
-)
-HEADER = re.compile(r"[ \t]*+(?:\([^()]*+\))?+[ \t]*+(?:->[^:\n(\[{]*+)?+:")
-"""A simple header, up to its colon."""
-BRACKET = re.compile(r"[()\[\]{}:\n]")
-DOCSTRING = re.compile(r"(?:\s|\\\n)*+[rRuU]?(\"\s*+[\"'])")
-BASE = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\[|$)")
-NOT_USES = frozenset({*keyword.kwlist, "self", "cls"})
-OPEN = ("(", "[", "{", ",")
-
-
-def python_definitions(text: str) -> tuple[Definition, ...]:
-    """Return classes, functions, methods, and the variables of modules and classes."""
-    return _Source(text).definitions()[0]
-
-
-def python_facts(text: str) -> FileFacts:
-    source = _Source(text)
-    definitions, bases = source.definitions()
-    return FileFacts(
-        definitions=definitions,
-        imports=tuple(source.imports()),
-        bases=bases,
-        uses=identifier_lines(source.code[1:], NOT_USES),
-    )
-
-
-def blank_strings(text: str) -> str:
-    """Replace the content of strings and comments by spaces; every character keeps its position.
-
-    A string begins with `"` and, where it may span lines, ends with `'`: no code begins with that.
-    """
-
-    pieces = PYTHON_STRING.split(text)
-    for index in range(1, len(pieces), 2):
-        string = pieces[index]
-        if string[0] == "#":
-            pieces[index] = " " * len(string)
-        elif "\n" not in string and "{" not in string:
-            pieces[index] = f'"{" " * (len(string) - 2)}"'
-        else:
-            pieces[index] = _blank_string(string, pieces[index - 1][-2:])
-    return "".join(pieces)
-
-
-def _blank_string(string: str, before: str) -> str:
-    if "{" in string and (before[-1:] in ("f", "F") or before.lower() == "fr"):
-        return '"' + FIELD.sub(lambda piece: f" {piece[1]}" if piece[1] else " ", string[1:-1]) + "'"
-    return '"' + "\n".join([" " * len(line) for line in string[1:-1].split("\n")]) + "'"
-
-
-class _Scope(NamedTuple):
-    end: int
-    name: str
-    is_class: bool
-
-
-class _Source:
-    """A file's text and the same with blanked strings and comments; both begin with an empty line."""
-
-    def __init__(self, text: str) -> None:
-        self.text = f"\n{text}"
-        self.code = blank_strings(self.text)
-        self._at = self._line = 0
-
-    def line(self, position: int) -> int:
-        """Return the line number, from 1, of a character position."""
-        step = (
-            self.text.count("\n", self._at, position)
-            if position >= self._at
-            else -self.text.count("\n", position, self._at)
-        )
-        self._at = position
-        self._line += step
-        return self._line
-
-    def definitions(self) -> tuple[tuple[Definition, ...], dict[str, tuple[str, ...]]]:
-        """Return the definitions in source order, and the bases of each class."""
-        definitions: list[Definition] = []
-        bases: dict[str, tuple[str, ...]] = {}
-        scopes: list[_Scope] = []
-        decorator: tuple[str, int] | None = None
-        for match in self._heads(scopes):
-            indent = match["indent"]
-            if match["decorator"]:
-                decorator = (
-                    decorator
-                    if decorator and decorator[0] == indent
-                    else (indent, self.line(match.start() + 1))
-                )
-            elif match["name"]:
-                start = decorator[1] if decorator and decorator[0] == indent else 0
-                decorator = None
-                definition, scope, header = self._scope(match, scopes, start)
-                definitions.append(definition)
-                scopes.append(scope)
-                if scope.is_class:
-                    bases[definition.name] = _bases(header)
-            elif match["variable"] not in keyword.kwlist and not self._is_argument(match):
-                definitions.append(self._variable(match, f"{scopes[-1].name}." if scopes else ""))
-        return tuple(definitions), bases
-
-    def _heads(self, scopes: list[_Scope]) -> Iterator[re.Match[str]]:
-        """Yield matches where definitions begin; scopes that ended before are popped first."""
-        position = 0
-        while True:
-            if scopes and not scopes[-1].is_class:
-                match = self._inner(position, scopes[-1].end)
-                if match is None:
-                    position = max(position, scopes.pop().end)
-                    continue
-            elif match := HEAD.search(self.code, position):
-                while scopes and scopes[-1].end <= match.start():
-                    scopes.pop()
-            else:
-                return
-            position = match.end()
-            if match.re is INNER or not scopes or scopes[-1].is_class or not match["variable"]:
-                yield match
-
-    def _inner(self, position: int, end: int) -> re.Match[str] | None:
-        """Return the next definition inside a function; few have one."""
-        find = self.code.find
-        may_have_inner = find("def", position, end) >= 0 or find("class", position, end) >= 0
-        return INNER.search(self.code, position, end) if may_have_inner else None
-
-    def _scope(
-        self, match: re.Match[str], scopes: list[_Scope], start: int
-    ) -> tuple[Definition, _Scope, str]:
-        name_start = match.start("name")
-        colon = self._colon(match.end())
-        end = self._end(colon, len(match["indent"]))
-        outer = scopes[-1] if scopes else None
-        name = f"{outer.name}.{match['name']}" if outer else match["name"]
-        is_class = match["class"] is not None
-        line = self.line(name_start)
-        docstring, summary = self._docstring(colon)
-        kind = "class" if is_class else "method" if outer and outer.is_class else "function"
-        last = line + self.text.count("\n", name_start, end - 1)
-        signature = _python_signature(self._without_comments(match.end("indent"), colon))
-        definition = Definition(name, kind, start or line, line, last, signature, summary, docstring)
-        return definition, _Scope(end, name, is_class), self.code[match.end() : colon]
-
-    def _colon(self, position: int) -> int:
-        """Return the end of the header that continues at `position`."""
-        if simple := HEADER.match(self.code, position):
-            return simple.end() - 1
-        depth = 0
-        for match in BRACKET.finditer(self.code, position, position + LONGEST_HEADER):
-            if match[0] in "([{":
-                depth += 1
-            elif match[0] in ")]}":
-                depth -= 1
-            elif depth <= 0:
-                return match.start()
-        newline = self.code.find("\n", position)
-        return newline if newline >= 0 else len(self.code)
-
-    def _end(self, position: int, indent: int) -> int:
-        """Return the end of the block or statement at `position`: a line indented no deeper ends it."""
-        start = position
-        while dedent := _dedent(indent).search(self.code, position):
-            body = self.code[start : dedent.start()].rstrip()
-            is_continued = body.endswith("\\") or (body.endswith(OPEN) and _is_open(body))
-            if not is_continued or self.code.startswith(("def ", "class ", "async ", "@"), dedent.end()):
-                return start + len(body)
-            position = dedent.end()
-        return start + len(self.code[start:].rstrip())
-
-    def _docstring(self, colon: int) -> tuple[tuple[int, int], str]:
-        match = DOCSTRING.match(self.code, colon + 1)
-        if match is None:
-            return (0, 0), ""
-        opening, closing = match.span(1)
-        summary = self.text[opening:closing].strip("\"'").strip().split("\n", 1)[0]
-        first = self._line + self.text.count("\n", self._at, opening)
-        return (first, first + self.text.count("\n", opening, closing - 1)), summary.strip()[:120]
-
-    def _is_argument(self, match: re.Match[str]) -> bool:
-        """Tell whether the line before continues, so that `name=` is an argument.
-
-        At the margin a comma ends a tuple.
-        """
-        before = self.code[max(0, match.start() - LONGEST_HEADER) : match.start()].rstrip()
-        return before.endswith((*OPEN, "\\") if match["indent"] else ("(", "[", "{", "\\"))
-
-    def _variable(self, match: re.Match[str], prefix: str) -> Definition:
-        name_start = match.start("variable")
-        line = self.line(name_start)
-        end = self._end(match.end(), len(match["indent"]))
-        signature = _python_signature(
-            self.text[name_start : min(end, match.start() + WIDEST * 2)], WIDEST_VARIABLE
-        )
-        last = line + self.text.count("\n", name_start, end - 1)
-        return Definition(prefix + match["variable"], "variable", line, line, last, signature)
-
-    def _without_comments(self, start: int, end: int) -> str:
-        text = self.text[start:end]
-        return re.sub(r"[ \t]#[^\n]*", "", text) if "#" in text else text
-
-    def imports(self) -> Iterator[Import]:
-        for match in IMPORT.finditer(self.code):
-            line = self.line(match.start() + 1)
-            for part in (
-                (match["names"] or match["modules"] or "").replace("\\\n", " ").strip("() \t\n").split(",")
-            ):
-                name, _, alias = (piece.strip() for piece in part.strip().partition(" as "))
-                if name and match["names"]:
-                    yield Import(module=match["module"], name=name, alias=alias, line=line)
-                elif name:
-                    yield Import(module=name, alias=alias, line=line)
-
-
-@cache
-def _dedent(indent: int) -> re.Pattern[str]:
-    return re.compile(rf"\n[ \t]{{0,{indent}}}(?=[^\s)\]}}'])")
-
-
-def _is_open(code: str) -> bool:
-    return sum(map(code.count, "([{")) > sum(map(code.count, ")]}"))
-
-
-def _bases(header: str) -> tuple[str, ...]:
-    arguments = header.partition("(")[2].rpartition(")")[0]
-    return tuple(match[1] for part in arguments.split(",") if (match := BASE.match(part)))
-
-
-def _python_signature(text: str, widest: int = WIDEST) -> str:
-    """Join a signature into one line, without layout space."""
-    text = " ".join(text.split())
-    text = text.replace("( ", "(").replace(", )", ")").replace(" )", ")") if "(" in text else text
-    return text if len(text) <= widest else f"{text[:widest]}…"
-
-
 MAX_SIGNATURE_LENGTH = 200
+MAX_VARIABLE_LENGTH = 80
+"""Of the assignment to a variable of Python."""
 TYPE_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "scope"})
 """Kinds whose functions are methods."""
 FUNCTION_KINDS = frozenset({"function", "method"})
@@ -397,10 +140,12 @@ SOFT_KEYWORDS = frozenset(
     }
 )
 """Keywords only in certain contexts."""
-WRAPPER_NODES = ("export_statement", "template_declaration", "ambient_declaration")
+PYTHON_KEYWORDS = frozenset({*keyword.kwlist, "self", "cls"})
+WRAPPER_NODES = ("export_statement", "template_declaration", "ambient_declaration", "decorated_definition")
 """Nodes around a definition that belong to it."""
 SOLE_CHILD_WRAPPERS = re.compile(r"\w+_declaration|type_definition")
 """Nodes that belong to a definition if they contain nothing else."""
+DOCSTRING_NODES = ("string", "concatenated_string")
 COMMENT = re.compile(r"^\s*(?:///?|/?\*+/?|#(?![a-z]))\s?(.*?)\s*(?:\*/)?$")
 IMPORTED = re.compile(r"([\w$*]+)(?:\s+as\s+([\w$]+))?\s*(?=,|\}|$)")
 
@@ -426,15 +171,20 @@ def grammar_facts(language: Language, text: str) -> FileFacts:
     for captures in _matches(language, language.query, data):
         if "blank" in captures:
             _blank(code, captures["blank"])
+        elif "code" in captures:
+            for node in captures["code"]:
+                code[node.start_byte : node.end_byte] = data[node.start_byte : node.end_byte]
         elif "base" in captures:
             bases += [(node.start_byte, _plain(node)) for node in captures["base"]]
         elif "source" in captures:
             imports += _imports(captures["source"][0], captures["import"][0])
+        elif "import" in captures:
+            imports += _python_imports(captures["import"][0])
         else:
             definition_captures.append(captures)
     scoped = _scope_definitions(definition_captures)
     return FileFacts(
-        definitions=_definitions(scoped, text),
+        definitions=_definitions(scoped, text, is_python=language is LANGUAGES["py"]),
         imports=tuple(imports),
         bases=_bases_by_type(scoped, bases),
         uses=identifier_lines(code.decode("utf-8", "replace"), _keywords(language)),
@@ -443,10 +193,8 @@ def grammar_facts(language: Language, text: str) -> FileFacts:
 
 def grammar_definitions(language: Language, text: str) -> tuple[Definition, ...]:
     """Parse only the definitions, which takes half the time."""
-    return _definitions(
-        _scope_definitions(_matches(language, language.definition_query, text.encode("utf-8", "replace"))),
-        text,
-    )
+    captures = _matches(language, language.definition_query, text.encode("utf-8", "replace"))
+    return _definitions(_scope_definitions(captures), text, is_python=language is LANGUAGES["py"])
 
 
 def _matches(language: Language, query: str, data: bytes) -> "Iterator[Captures]":
@@ -472,6 +220,8 @@ def _query(language: Language, query: str) -> "Query":
 
 @cache
 def _keywords(language: Language) -> frozenset[str]:
+    if language is LANGUAGES["py"]:
+        return PYTHON_KEYWORDS
     grammar = load_grammar(language)
     kinds = (
         grammar.node_kind_for_id(number) or ""
@@ -549,12 +299,18 @@ def _kind(definition: _CapturedDefinition, outer: _CapturedDefinition | None) ->
     return "method" if is_inside else "function"
 
 
-def _definitions(definitions: Sequence[_CapturedDefinition], text: str) -> tuple[Definition, ...]:
+def _definitions(
+    definitions: Sequence[_CapturedDefinition], text: str, *, is_python: bool
+) -> tuple[Definition, ...]:
     lines = text.split("\n")
-    return tuple(_definition(captured, lines) for captured in definitions if captured.kind != "scope")
+    return tuple(
+        _definition(captured, lines, is_python=is_python)
+        for captured in definitions
+        if captured.kind != "scope"
+    )
 
 
-def _definition(definition: _CapturedDefinition, lines: Sequence[str]) -> Definition:
+def _definition(definition: _CapturedDefinition, lines: Sequence[str], *, is_python: bool) -> Definition:
     outermost = definition.node
     while (parent := outermost.parent) and (
         parent.type in WRAPPER_NODES
@@ -562,17 +318,50 @@ def _definition(definition: _CapturedDefinition, lines: Sequence[str]) -> Defini
     ):
         outermost = parent
     start = outermost.start_point[0] + 1
-    signature = _signature(outermost, definition.node)
-    bare = definition.name.rpartition(".")[2]
+    end = max(outermost.end_point[0] + (1 if outermost.end_point[1] else 0), definition.line)
+    docstring, bare = (0, 0), definition.name.rpartition(".")[2]
+    if is_python:
+        signature = _python_signature(definition.node)
+        docstring, summary = _docstring(definition.node)
+        while end > definition.line and lines[end - 1].lstrip()[:1] in ("", "#"):  # comments below its code
+            end -= 1
+    else:
+        signature, summary = _signature(outermost, definition.node), _comment_above(start, lines)
     return Definition(
         name=definition.name,
         kind="variable" if definition.kind == "constant" else definition.kind,
         start=start,
         line=definition.line,
-        end=max(outermost.end_point[0] + (1 if outermost.end_point[1] else 0), definition.line),
+        end=end,
         signature=signature if bare in signature else f"{signature} {bare}",
-        summary=_comment_above(start, lines),
+        summary=summary,
+        docstring=docstring,
     )
+
+
+def _python_signature(node: "Node") -> str:
+    """Return the header without its colon, or the beginning of an assignment, without layout space."""
+    data, widest = node.text or b"", MAX_SIGNATURE_LENGTH
+    if node.type == "assignment":
+        text, widest = data[: 2 * MAX_SIGNATURE_LENGTH].decode("utf-8", "replace"), MAX_VARIABLE_LENGTH
+    else:
+        colon = next((child.start_byte for child in node.children if child.type == ":"), node.end_byte)
+        header = data[: colon - node.start_byte].decode("utf-8", "replace")
+        text = re.sub(r"[ \t]#[^\n]*", "", header)
+    text = " ".join(text.split()).replace("( ", "(").replace(", )", ")").replace(" )", ")")
+    return text if len(text) <= widest else f"{text[:widest]}…"
+
+
+def _docstring(node: "Node") -> tuple[tuple[int, int], str]:
+    """Return first and last line of a definition's docstring, and its first line of text."""
+    body = node.child_by_field_name("body")
+    inner = body.named_children if body else ()
+    first = next((child for child in inner if child.type != "comment"), None)
+    text = first.named_child(0) if first is not None and first.type == "expression_statement" else None
+    if text is None or text.type not in DOCSTRING_NODES or node_text(text)[0] in "bBfF":
+        return (0, 0), ""
+    summary = node_text(text).lstrip("rRuU").strip("\"'").strip().partition("\n")[0]
+    return (text.start_point[0] + 1, text.end_point[0] + 1), summary.strip()[:120]
 
 
 def _signature(outermost: "Node", node: "Node") -> str:
@@ -642,6 +431,25 @@ def _imports(module: "Node", statement: "Node") -> Iterator[Import]:
     )
     if not imported:
         yield Import(module=name, line=line)
+
+
+def _python_imports(statement: "Node") -> Iterator[Import]:
+    line = statement.start_point[0] + 1
+    is_future = statement.type == "future_import_statement"
+    module = "__future__" if is_future else _dotted_name(statement.child_by_field_name("module_name"))
+    if any(child.type == "wildcard_import" for child in statement.children):
+        yield Import(module=module, name="*", line=line)
+    for node in statement.children_by_field_name("name"):
+        alias = node_text(node.child_by_field_name("alias"))
+        name = _dotted_name(node.child_by_field_name("name") or node)
+        if module:
+            yield Import(module=module, name=name, alias=alias, line=line)
+        else:
+            yield Import(module=name, alias=alias, line=line)
+
+
+def _dotted_name(node: "Node | None") -> str:
+    return "".join(node_text(node).split())
 
 
 DEFINITION_KEYWORDS = (
