@@ -4,10 +4,8 @@ The storage is SQLite, keyed by content, shared by processes and worktrees, rebu
 """
 
 import difflib
-import heapq
 import json
 import os
-import re
 import sqlite3
 import threading
 import time
@@ -50,6 +48,8 @@ CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
 CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
 CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
 """
+CUTOFF = 0.7
+"""Of similar names, as in `difflib`."""
 TABLES = ("file", "facts", "segment", "term", "tree", "meta")
 
 
@@ -223,14 +223,11 @@ class Database:
             numbers.frombytes(piece)
         return numbers
 
-    def terms_of_kind(self, kind: str) -> list[str]:
-        after = chr(ord(kind) + 1)
-        return [
-            text[1:]
-            for (text,) in self._rows(
-                "SELECT DISTINCT text FROM term WHERE text >= ? AND text < ?", kind, after
-            )
-        ]
+    def defined_names(self) -> list[str]:
+        """Return all bare names of definitions, sorted."""
+        after = chr(ord(DEFINED) + 1)
+        query = "SELECT DISTINCT text FROM term WHERE text >= ? AND text < ? ORDER BY text"
+        return [text[1:] for (text,) in self._rows(query, DEFINED, after)]
 
     def stored_facts(self, identity: int, column: Literal["definitions", "imports", "bases"]) -> str:
         """Return one column of a content's facts, as in `FileRow`; empty where it is not stored."""
@@ -362,7 +359,7 @@ class IndexSnapshot:
 
     def defined_names(self) -> tuple[str, ...]:
         """Return all bare names of definitions, sorted; those of outdated contents are included."""
-        return tuple(sorted(self.database.terms_of_kind(DEFINED)))
+        return tuple(self.database.defined_names())
 
     def files_defining(self, name: str) -> tuple[str, ...]:
         """Return the files that define a bare name, sorted; much cheaper than `defined` for hundreds."""
@@ -386,7 +383,9 @@ class IndexSnapshot:
 
     def similar_names(self, name: str, count: int = 5) -> tuple[str, ...]:
         """Return defined names similar to a misspelled one, likeliest first."""
-        return similar_names(name, self.database.terms_of_kind(DEFINED), count)
+        names = {_normalize(other): other for other in self.defined_names() if other != name}
+        near = difflib.get_close_matches(_normalize(name), names, n=count, cutoff=CUTOFF)
+        return tuple(names[other] for other in near)
 
     def postings(self, token: str) -> "array[int]":
         """Return the documents that contain a word: document << 8 | in its name << 7 | count up to 127.
@@ -472,46 +471,5 @@ class IndexSnapshot:
         return self._texts[identity]
 
 
-MOST_COMPARED = 60
-CUTOFF = 0.7
-
-
-def similar_names(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
-    """Return the most similar names, best first.
-
-    Names equal but for case and underscores lead, then those that share most letter pairs.
-    """
-    plain_name = _normalize(name)
-    pairs = _pairs(plain_name)
-    shared = (
-        (_likeness(plain_name, pairs, _normalize(candidate)), candidate)
-        for candidate in names
-        if abs(len(candidate) - len(name)) <= max(4, len(name) // 2)
-    )
-    likely = heapq.nlargest(MOST_COMPARED, (pair for pair in shared if pair[0] >= 0.5))
-    ratios = [
-        (difflib.SequenceMatcher(None, plain_name, _normalize(candidate)).ratio(), candidate)
-        for _, candidate in likely
-        if candidate != name
-    ]
-    return tuple(
-        candidate
-        for score, candidate in sorted(ratios, key=lambda pair: (-pair[0], pair[1]))[:count]
-        if score >= CUTOFF
-    )
-
-
 def _normalize(name: str) -> str:
-    return re.sub("_", "", name).lower()
-
-
-def _pairs(word: str) -> set[str]:
-    return {word[place : place + 2] for place in range(len(word) - 1)} or {word}
-
-
-def _likeness(name: str, pairs: set[str], other: str) -> float:
-    """Return Dice's coefficient of the letter pairs."""
-    if name == other:
-        return 1.0
-    others = _pairs(other)
-    return 2 * len(pairs & others) / (len(pairs) + len(others))
+    return name.replace("_", "").lower()
