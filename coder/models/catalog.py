@@ -82,12 +82,9 @@ KEY_VARIABLES = {provider.name: provider.keys for provider in PROVIDERS} | {
     COMPATIBLE_PROVIDER: ("CODER_API_KEY",)
 }
 NAME_HINT = (
-    "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, "
-    "google:gemini-4-argon, "
-    + (
-        "openrouter:anthropic/claude-sonnet-5.5, azure:DEPLOYMENT, vertex:NAME, bedrock:NAME, "
-        "ollama:qwen3:8b or gguf:PATH, or add --base-url URL for any other OpenAI-compatible server."
-    )
+    "Write it as PROVIDER:NAME, such as "
+    + ", ".join(f"{provider.name}:{provider.default or 'NAME'}" for provider in PROVIDERS)
+    + ", ollama:qwen3:8b or gguf:PATH, or add --base-url URL for any other OpenAI-compatible server."
 )
 
 
@@ -386,29 +383,18 @@ def describe_tool_support(choice: ModelChoice) -> str:
 
 def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) -> Decimal | None:
     """Return the highest price of a request of this size in US dollars; None if the model is not listed."""
-    from genai_prices import Usage, calc_price
+    from genai_prices import Usage
 
-    billings = (
-        Usage(input_tokens=input_tokens, output_tokens=output_tokens),
-        Usage(input_tokens=input_tokens, cache_write_tokens=input_tokens, output_tokens=output_tokens),
-    )
-    try:
-        return max(
-            calc_price(billing, model_ref=choice.model, provider_id=choice.provider).total_price
-            for billing in billings
-        )
-    except (LookupError, ValueError):
-        return None
+    new = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    cached = Usage(input_tokens=input_tokens, cache_write_tokens=input_tokens, output_tokens=output_tokens)
+    costs = [cost for usage in (new, cached) if (cost := find_cost(choice, usage)) is not None]
+    return max(costs, default=None)
 
 
 def find_cost(choice: ModelChoice, usage: "AbstractUsage") -> Decimal | None:
     """Return the cost of a request by the price that its limit was reserved at; None if it is not listed."""
-    from genai_prices import calc_price
-
-    try:
-        return calc_price(usage, model_ref=choice.model, provider_id=choice.provider).total_price
-    except (LookupError, ValueError):
-        return None
+    listed = _find_listing(choice, usage)
+    return listed.total_price if listed else None
 
 
 def find_context_tokens(choice: ModelChoice) -> int | None:
@@ -428,14 +414,13 @@ def describe_price(choice: ModelChoice) -> str:
     return f"{context}, {into} in and {out} out per million"
 
 
-def _find_listing(choice: ModelChoice) -> "PriceCalculation | None":
-    """Return a model's entry, with the price of a thousand tokens each way."""
+def _find_listing(choice: ModelChoice, usage: "AbstractUsage | None" = None) -> "PriceCalculation | None":
+    """Return a model's entry, with the price of a request, of a thousand tokens each way by default."""
     from genai_prices import Usage, calc_price
 
+    usage = usage or Usage(input_tokens=1000, output_tokens=1000)
     try:
-        return calc_price(
-            Usage(input_tokens=1000, output_tokens=1000), model_ref=choice.model, provider_id=choice.provider
-        )
+        return calc_price(usage, model_ref=choice.model, provider_id=choice.provider)
     except (LookupError, ValueError):
         return None
 
@@ -524,16 +509,18 @@ def detect_tool_support(base_url: str) -> bool | None:
 
     Otherwise it drops them silently. None if the server is not llama.cpp or does not report it.
     """
-    capabilities = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("chat_template_caps")
-    supports_tools = capabilities.get("supports_tools") if isinstance(capabilities, dict) else None
-    return supports_tools if isinstance(supports_tools, bool) else None
+    return _read_property(base_url, "chat_template_caps", "supports_tools")
 
 
 def detect_image_support(base_url: str) -> bool | None:
     """Return whether llama.cpp's model sees images; None if the server does not report it."""
-    modalities = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("modalities")
-    sees_images = modalities.get("vision") if isinstance(modalities, dict) else None
-    return sees_images if isinstance(sees_images, bool) else None
+    return _read_property(base_url, "modalities", "vision")
+
+
+def _read_property(base_url: str, group: str, name: str) -> bool | None:
+    properties = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get(group)
+    value = properties.get(name) if isinstance(properties, dict) else None
+    return value if isinstance(value, bool) else None
 
 
 def _get_json(url: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import httpx2
 from pydantic import SecretStr, ValidationError
@@ -64,7 +64,6 @@ from coder.core.messages import (
     AssistantMessage,
     Delta,
     Effort,
-    Image,
     Message,
     Reply,
     Request,
@@ -101,10 +100,6 @@ from coder.models.request_errors import (
     translate_error,
 )
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel, written_calls
-
-if TYPE_CHECKING:
-    from coder.models.request_errors import RetryPolicy
-
 
 ModelFactory = Callable[[httpx2.AsyncClient], Model]
 
@@ -184,7 +179,7 @@ class ProviderModel:
             if exceeded := find_limit_error(error):
                 raise exceeded from error
             raise translate_error(error, choice=self._choice, key=self._key) from error
-        is_responses = (self._choice.provider, self._choice.base_url) == ("openai", None)
+        is_responses = find_dialect(self._choice) == "responses"
         return _make_reply(message, response, self.name, is_incomplete_if_unknown=is_responses)
 
     async def _stream_response(
@@ -417,6 +412,8 @@ STRICT_STREAM_PROFILE = OpenAIModelProfile(
 """Without the first setting, a stream that ends early counts as a complete reply."""
 COMPATIBLE_PROFILE = OpenAIModelProfile(supports_thinking=True)
 """Any server may have a model that thinks; one that rejects the effort is asked again without it."""
+OWN_DIALECTS = ("anthropic", "google", "azure", "vertex", "bedrock")
+OPENAI_URL = "https://api.openai.com/v1"
 LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
@@ -447,72 +444,77 @@ def _load_certificates(trusts_environment: bool) -> ssl.SSLContext:
     return httpx2.create_ssl_context(trust_env=trusts_environment)
 
 
-def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
-    """Return a factory of the model in the provider's dialect.
+def find_dialect(choice: ModelChoice) -> str:
+    """Return the protocol of a model; that of other servers is the chat of OpenAI."""
+    if choice.provider in ("openai", "openrouter") and choice.base_url is None:
+        return "responses" if choice.provider == "openai" else "openrouter"
+    return choice.provider if choice.provider in OWN_DIALECTS else "chat"
 
-    Unknown providers use OpenAI's chat completions.
+
+def make_model(
+    http: httpx2.AsyncClient, dialect: str, *, choice: ModelChoice, secret: str = NO_KEY, url: str | None
+) -> Model:
+    """Create a model that is asked in a dialect at a URL; None: the provider's own.
+
+    The library finds the project, the location and the credentials of Google Cloud. OpenAI stores nothing, so
+    encrypted reasoning is sent with the conversation.
+
+    Raises:
+        UserError: credentials are missing.
     """
-    secret = key.get_secret_value() if key else NO_KEY
-    match choice.provider, choice.base_url:
-        case "anthropic", url:
-            return partial(make_anthropic_model, model=choice.model, secret=secret, url=url)
-        case "google", url:
-            return partial(make_google_model, model=choice.model, secret=secret, url=url)
-        case "azure", str(url):
-            return partial(make_azure_model, model=choice.model, secret=secret, url=url)
-        case "vertex", url:
-            return partial(make_vertex_model, model=choice.model, url=url)
-        case "bedrock", url:
-            return partial(make_bedrock_model, model=choice.model, url=url)
-        case "openai", None:
-            return partial(make_openai_model, model=choice.model, secret=secret)
-        case "openrouter", None:
-            return partial(make_openrouter_model, model=choice.model, secret=secret)
-        case provider, url:
-            # OpenAI's own models reject the old name of the output limit; other servers may only know that.
-            profile = (
-                STRICT_STREAM_PROFILE | COMPATIBLE_PROFILE
-                if provider == "openai"
-                else STRICT_STREAM_PROFILE | COMPATIBLE_PROFILE | LEGACY_LIMIT_PROFILE
-            )
-            return partial(make_chat_model, model=choice.model, secret=secret, url=url or "", profile=profile)
+    name = choice.model
+    match dialect:
+        case "anthropic":
+            from pydantic_ai.models.anthropic import AnthropicModel
+            from pydantic_ai.providers.anthropic import AnthropicProvider
 
+            anthropic = AnthropicProvider(api_key=secret, base_url=url, http_client=http)
+            return AnthropicModel(name, provider=anthropic)
+        case "google":
+            from pydantic_ai.models.google import GoogleModel
+            from pydantic_ai.providers.google import GoogleProvider
 
-def make_anthropic_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
+            google = GoogleProvider(api_key=secret, base_url=url, http_client=http)
+            return GoogleModel(name, provider=google)
+        case "vertex":
+            from pydantic_ai.models.google import GoogleModel
+            from pydantic_ai.providers.google_cloud import GoogleCloudProvider
 
-    return AnthropicModel(model, provider=AnthropicProvider(api_key=secret, base_url=url, http_client=http))
+            return GoogleModel(name, provider=GoogleCloudProvider(base_url=url, http_client=http))
+        case "bedrock":
+            return _make_bedrock_model(name, url)
+        case "openrouter":
+            from pydantic_ai.models.openrouter import OpenRouterModel
+            from pydantic_ai.providers.openrouter import OpenRouterProvider
 
-
-def make_google_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google import GoogleProvider
-
-    return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
-
-
-def make_azure_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str) -> Model:
-    """Create a model for a deployment of Azure OpenAI, by its v1 API."""
-    from pydantic_ai.models.openai import OpenAIChatModel
+            router = OpenRouterProvider(api_key=secret, http_client=http)
+            return OpenRouterModel(name, provider=router, profile=STRICT_STREAM_PROFILE)
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
     from pydantic_ai.providers.azure import AzureProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-    provider = AzureProvider(azure_endpoint=url, api_key=secret, http_client=http)
-    return OpenAIChatModel(model, provider=provider, profile=STRICT_STREAM_PROFILE)
+    match dialect:
+        case "responses":
+            settings = OpenAIResponsesModelSettings(openai_store=False, openai_prompt_cache_diagnostics=False)
+            openai = OpenAIProvider(api_key=secret, base_url=url or OPENAI_URL, http_client=http)
+            return OpenAIResponsesModel(name, provider=openai, settings=settings)
+        case "azure":
+            azure = AzureProvider(azure_endpoint=url or "", api_key=secret, http_client=http)
+            return OpenAIChatModel(name, provider=azure, profile=STRICT_STREAM_PROFILE)
+    # OpenAI's own models reject the old name of the output limit; other servers may only know that.
+    legacy = OpenAIModelProfile() if choice.provider == "openai" else LEGACY_LIMIT_PROFILE
+    compatible = OpenAICompatibleProvider(
+        "compatible",
+        base_url=url or "",
+        api_key=secret,
+        http_client=http,
+        profile=STRICT_STREAM_PROFILE | COMPATIBLE_PROFILE | legacy,
+    )
+    return OpenAIChatModel(name, provider=compatible)
 
 
-def make_vertex_model(http: httpx2.AsyncClient, *, model: str, url: str | None) -> Model:
-    """Create a model of Google Cloud (Vertex AI).
-
-    The library finds the project, the location and the application's default credentials.
-    """
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
-
-    return GoogleModel(model, provider=GoogleCloudProvider(base_url=url, http_client=http))
-
-
-def make_bedrock_model(_http: httpx2.AsyncClient, *, model: str, url: str | None) -> Model:
+def _make_bedrock_model(model: str, url: str | None) -> Model:
     """Create a model of Amazon Bedrock, which brings its own client.
 
     The library finds the region, the profile and the credentials. The limits of replies do not apply.
@@ -540,43 +542,6 @@ def make_bedrock_model(_http: httpx2.AsyncClient, *, model: str, url: str | None
     return BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
 
 
-def make_openai_model(
-    http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1"
-) -> Model:
-    """Create a model for OpenAI's responses API.
-
-    Nothing is stored there, so encrypted reasoning is sent with the conversation.
-    """
-    from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    provider = OpenAIProvider(api_key=secret, base_url=url, http_client=http)
-    settings = OpenAIResponsesModelSettings(openai_store=False, openai_prompt_cache_diagnostics=False)
-    return OpenAIResponsesModel(model, provider=provider, settings=settings)
-
-
-def make_openrouter_model(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
-    """Create a model for OpenRouter, which also reports the cost of each reply."""
-    from pydantic_ai.models.openrouter import OpenRouterModel
-    from pydantic_ai.providers.openrouter import OpenRouterProvider
-
-    provider = OpenRouterProvider(api_key=secret, http_client=http)
-    return OpenRouterModel(model, provider=provider, profile=STRICT_STREAM_PROFILE)
-
-
-def make_chat_model(
-    http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile
-) -> Model:
-    """Create a model for any server with OpenAI's chat completions."""
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-    provider = OpenAICompatibleProvider(
-        "compatible", base_url=url, api_key=secret, http_client=http, profile=profile
-    )
-    return OpenAIChatModel(model, provider=provider)
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Fixed time stamp, instead of the current time that pydantic_ai would set; it is never sent."""
@@ -597,7 +562,10 @@ def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
                     parts = []
                 conversation.append(_to_response(message))
             case UserMessage(text=text, images=images):
-                content: list[UserContent] = [text, *map(_to_binary_content, images)]
+                files = [
+                    BinaryContent(b64decode(image.base64), media_type=image.media_type) for image in images
+                ]
+                content: list[UserContent] = [text, *files]
                 parts.append(UserPromptPart(content=content if images else text, timestamp=EPOCH))
             case ToolMessage(call_id=call, name=name, text=text):
                 # The outcome is always "success": some providers get other outcomes as escaped JSON.
@@ -605,10 +573,6 @@ def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
     if parts:
         conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
     return conversation
-
-
-def _to_binary_content(image: Image) -> BinaryContent:
-    return BinaryContent(b64decode(image.base64), media_type=image.media_type)
 
 
 def to_tool_definition(tool: ToolSpec) -> ToolDefinition:
@@ -648,7 +612,9 @@ def to_assistant_message(response: ModelResponse) -> AssistantMessage:
     if _SURROGATE.search("".join(f"{call.id}{call.name}{call.arguments}" for call in calls)):
         raise ModelError("The reply holds half of a surrogate pair, which is no text.", retryable=True)
     is_plain = list(response.parts) == _plain_parts(text, calls)
-    return AssistantMessage(text=text, calls=calls, opaque="" if is_plain else _serialize_response(response))
+    stored: list[ModelMessage] = [replace(response, usage=RequestUsage())]
+    opaque = "" if is_plain else ModelMessagesTypeAdapter.dump_json(stored, exclude_none=True).decode()
+    return AssistantMessage(text=text, calls=calls, opaque=opaque)
 
 
 def _with_whole_characters(part: ModelResponsePart) -> ModelResponsePart:
@@ -665,12 +631,6 @@ def _plain_parts(text: str, calls: tuple[ToolCall, ...]) -> list[ModelResponsePa
         *text_parts,
         *(ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in calls),
     ]
-
-
-def _serialize_response(response: ModelResponse) -> str:
-    return ModelMessagesTypeAdapter.dump_json(
-        [replace(response, usage=RequestUsage())], exclude_none=True
-    ).decode()
 
 
 def _to_response(message: AssistantMessage) -> ModelResponse:
@@ -707,7 +667,13 @@ def open_model(
         choice = choice.model_copy(update={"base_url": server.base_url})
     direct = ProviderModel(
         choice,
-        model_factory(choice, key),
+        partial(
+            make_model,
+            dialect=find_dialect(choice),
+            choice=choice,
+            secret=key.get_secret_value() if key else NO_KEY,
+            url=choice.base_url,
+        ),
         key=key,
         retry_policy=retry_policy,
         server=server,

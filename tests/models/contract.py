@@ -104,7 +104,9 @@ def responses_bench(turns: list[Turn]) -> Iterator[Bench]:
     with serve(wires.responses_stream, wires.openai_error, turns) as fake:
         pauses: list[float] = []
         choice = ModelChoice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
-        wire = partial(provider.make_openai_model, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
+        wire = partial(
+            provider.make_model, dialect="responses", choice=choice, secret=KEY, url=f"{fake.url}/v1"
+        )
         yield Bench(
             ProviderModel(choice, wire, key=SecretStr(KEY), retry_policy=record_pauses(pauses)), pauses, fake
         )

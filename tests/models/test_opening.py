@@ -94,9 +94,8 @@ def test_books_price_of_reservation_at_other_base_url() -> None:
 def test_vertex_speaks_geminis_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
     choice = ModelChoice(provider="vertex", model="gemini-4-argon", reason="named by a test")
-    model = provider.model_factory(choice, None)(
-        provider.make_http_client(None, ReplyLimits(), ServerQuirks())
-    )
+    http = provider.make_http_client(None, ReplyLimits(), ServerQuirks())
+    model = provider.make_model(http, "vertex", choice=choice, url=None)
     assert (model.system, model.model_name) == ("google-cloud", "gemini-4-argon")
 
 

@@ -2,19 +2,17 @@
 
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from gzip import compress
 
 import pytest
-from pydantic_ai.models import Model
 
 from coder.core.errors import ModelError
-from coder.models import provider
 from coder.models.catalog import ModelChoice
-from coder.models.provider import ProviderModel
+from coder.models.provider import ProviderModel, make_model
 from coder.models.request_errors import ReplyLimits, nesting_depth
 from tests.models import wires
 from tests.models.contract import KEY, WIRES, Bench, record_pauses
@@ -22,27 +20,23 @@ from tests.models.fakes import Turn, Wire, serve
 
 pytestmark = pytest.mark.loopback
 SMALL = ReplyLimits(body_bytes=20_000, line_bytes=5_000)
-WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
-    "chat": (
-        wires.chat_stream,
-        partial(provider.make_chat_model, profile=provider.STRICT_STREAM_PROFILE),
-        "/v1",
-    ),
-    "responses": (wires.responses_stream, provider.make_openai_model, "/v1"),
-    "anthropic": (wires.anthropic_stream, provider.make_anthropic_model, ""),
-    "google": (wires.google_stream, provider.make_google_model, ""),
+WIRED: dict[str, tuple[Wire, str]] = {
+    "chat": (wires.chat_stream, "/v1"),
+    "responses": (wires.responses_stream, "/v1"),
+    "anthropic": (wires.anthropic_stream, ""),
+    "google": (wires.google_stream, ""),
 }
 
 
 @contextmanager
 def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]:
-    stream, adapter, path = WIRED[wire]
+    stream, path = WIRED[wire]
     with serve(stream, lambda _turn: {}, [turn]) as fake:
         choice = ModelChoice(provider="compatible", model="m", base_url=fake.url, reason="named by a test")
         pauses: list[float] = []
         model = ProviderModel(
             choice,
-            partial(adapter, model="m", secret=KEY, url=fake.url + path),
+            partial(make_model, dialect=wire, choice=choice, secret=KEY, url=fake.url + path),
             retry_policy=record_pauses(pauses, 1),
             limits=limits,
         )
