@@ -61,22 +61,13 @@ def read(
         return _introduce(relative, len(source.lines), file_definitions)
     if symbol and "," in symbol:
         parts = dict.fromkeys(part.strip() for part in symbol.split(",") if part.strip())
-        windows = {_part_lines(part, source, relative, file_definitions) for part in parts}
-
-        def render(most: int) -> list[str]:
-            return [
-                render_window(
-                    source, relative, first=first, last=last, file_definitions=file_definitions, most=most
-                )
-                for first, last in places
-            ]
-
-        places = sorted(windows)
-        texts = render(MOST_CHARACTERS)
-        share = _fair_share([*map(len, texts)], MOST_CHARACTERS)
-        clipped = render(share - CLIP_CHARACTERS) if any(len(text) > share for text in texts) else texts
+        windows = sorted({_part_lines(part, source, relative, file_definitions) for part in parts})
+        share = MOST_CHARACTERS // max(1, len(windows)) - CLIP_CHARACTERS
         return "\n\n".join(
-            text if len(text) <= share else short for text, short in zip(texts, clipped, strict=True)
+            render_window(
+                source, relative, first=first, last=last, file_definitions=file_definitions, most=share
+            )
+            for first, last in windows
         )
     if line is None and not symbol and len(source.lines) > MOST_LINES:
         if file_definitions:
@@ -92,16 +83,6 @@ def read(
         after=after,
     )
     return render_window(source, relative, first=first, last=last, file_definitions=file_definitions)
-
-
-def _fair_share(lengths: Sequence[int], room: int) -> int:
-    """Return the most characters that each of several texts may have, so that together they have `room`."""
-    for place, length in enumerate(sorted(lengths)):
-        share = room // (len(lengths) - place)
-        if length > share:
-            return share
-        room -= length
-    return max(lengths)
 
 
 def _window(

@@ -1,12 +1,10 @@
 """Planning and writing of a patch: all of it or nothing."""
 
 import difflib
-import io
 import os
 import re
 import secrets
 import stat
-import tokenize
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +34,7 @@ from coder.patching.parse import (
     parse_diff,
 )
 from coder.patching.parse import reverse_patch as reversed_patch
+from coder.python.source import decode_source as decode_declared
 from coder.python.source import find_syntax_error, find_undefined_names
 
 NEW_FILE_MODE = 0o644
@@ -837,23 +836,13 @@ def encode_source(source: TextFile, path: str) -> bytes:
 
 
 def _decode_text(body: bytes, path: str) -> tuple[str, str]:
-    for encoding in ("utf-8", _declared_encoding(body) if path.endswith((".py", ".pyi")) else ""):
-        if not encoding:
-            continue
-        try:
-            text = body.decode(encoding)
-            if text.encode(encoding) == body:
-                return encoding, text
-        except (UnicodeError, LookupError):
-            continue
+    with suppress(UnicodeDecodeError):
+        return "utf-8", body.decode("utf-8")
+    if path.endswith((".py", ".pyi")):
+        with suppress(SyntaxError, ValueError):
+            text, encoding = decode_declared(body)
+            return encoding, text
     return "latin-1", body.decode("latin-1")
-
-
-def _declared_encoding(body: bytes) -> str:
-    try:
-        return tokenize.detect_encoding(io.BytesIO(body).readline)[0]
-    except SyntaxError:
-        return ""
 
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

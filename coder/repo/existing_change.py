@@ -123,12 +123,8 @@ def _refuse_conflicts(git: Git) -> None:
 
 
 def has_tree(directory: Path, tree: str) -> bool:
-    return (
-        find_checkout(directory)
-        .git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None)
-        .status
-        == 0
-    )
+    query = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}")
+    return find_checkout(directory).git.call(*query, accept=None).status == 0
 
 
 def delivered_diff(directory: Path, delivery: "Delivery") -> str:
@@ -139,23 +135,14 @@ def delivered_diff(directory: Path, delivery: "Delivery") -> str:
     """
     from coder.permissions.secrets import PLACEHOLDER
     from coder.repo.delivery import delivery_base
+    from coder.repo.trees import diff_trees
 
     if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
         return delivery.diff
     git = find_checkout(directory).git
     if git.resolve_commit(delivery.commit) is None:
         return delivery.diff
-    output = git.call(
-        "diff-tree",
-        "-r",
-        "-p",
-        "-M",
-        "--binary",
-        delivery_base(git, delivery.commit),
-        delivery.commit,
-        accept=None,
-    )
-    return output.stdout.decode("utf-8", "replace") if output.status == 0 else delivery.diff
+    return diff_trees(git, old=delivery_base(git, delivery.commit), new=delivery.commit)
 
 
 def _change_between(git: Git, base: str, revision: str) -> ExistingChange:

@@ -5,7 +5,7 @@ import shutil
 import stat
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,18 +101,9 @@ def remove_tree(path: Path) -> None:
         try:
             shutil.rmtree(path)
         except OSError:
-            _make_writable(path)
+            with suppress(OSError):
+                _unlock_directories(path)
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _make_writable(path: Path) -> None:
-    """Make directories writable: tests leave read-only ones behind."""
-    with suppress(OSError):
-        path.chmod(stat.S_IRWXU)
-        for directory, names, _ in os.walk(path):
-            for inner in (Path(directory, name) for name in names):
-                if not inner.is_symlink():
-                    inner.chmod(stat.S_IRWXU)
 
 
 MOST_READ = 3
@@ -508,18 +499,11 @@ def find_tracked_filter_drivers(git: Git) -> Mapping[str, str]:
 
 def filter_notices(drivers: Mapping[str, str]) -> tuple[str, ...]:
     """Return a line for each driver that names its files."""
+    paths = {driver: sorted(p for p in drivers if drivers[p] == driver) for driver in set(drivers.values())}
     return tuple(
-        _notice(driver, sorted(path for path in drivers if drivers[path] == driver))
-        for driver in sorted(set(drivers.values()))
-    )
-
-
-def _notice(driver: str, paths: Iterable[str]) -> str:
-    names = list(paths)
-    more = f" and {len(names) - MOST_LISTED_FILES} more" if len(names) > MOST_LISTED_FILES else ""
-    return (
-        f"The git filter {driver} is not run: {', '.join(names[:MOST_LISTED_FILES])}{more} are worked on "
-        "as they are committed, and uncommitted changes to them are left out."
+        f"The git filter {driver} is not run: {list_briefly(paths[driver])} are worked on as they are "
+        "committed, and uncommitted changes to them are left out."
+        for driver in sorted(paths)
     )
 
 

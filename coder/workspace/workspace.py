@@ -4,7 +4,6 @@ import codecs
 import difflib
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from coder.core.paths import SOURCE_SUFFIXES, is_test_path
 from coder.core.phases import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.verdict import TestReport
-from coder.files.regular_files import read_regular
+from coder.files.regular_files import read_regular, read_regular_text
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
 from coder.patching.plan import ConfinedTree, TextFile, decode_source
@@ -228,38 +227,9 @@ def _decode_utf16(data: bytes) -> TextFile | None:
     return TextFile(lines=tuple(lines), ends=("\n",) * len(lines), encoding="utf-16")
 
 
-def read_bytes_or_empty(root: Path, path: str) -> bytes:
-    """Return a file's content for searching; empty where it is too large or unreadable."""
-    if is_read_denied(path):
-        return b""
-    try:
-        with os.fdopen(_open_file(root, path), "rb") as file:
-            status = os.fstat(file.fileno())
-            return file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES else b""
-    except OSError:
-        return b""
-
-
 def read_text_or_empty(root: Path, path: str) -> str:
     """Return a file's text for searching, in any encoding; empty where it is too large or unreadable."""
-    return decode_text(read_bytes_or_empty(root, path))
-
-
-def decode_text(data: bytes) -> str:
-    """Decode the content that `read_bytes_or_empty` returned."""
-    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if is_utf16 else "utf-8-sig", "replace").replace("\r\n", "\n")
-
-
-def _open_file(root: Path, path: str) -> int:
-    """Open a file for reading without blocking on pipes; a symbolic link must stay inside the root."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    if not (root / path).is_symlink():
-        return os.open(root / path, flags | os.O_NOFOLLOW)
-    real = os.path.realpath(root / path)
-    if not Path(real).is_relative_to(os.path.realpath(root)):
-        raise PermissionError(f"{path} leads out of the repository")
-    return os.open(real, flags | os.O_NOFOLLOW)
+    return "" if is_read_denied(path) else read_regular_text(root / path, within=root).replace("\r\n", "\n")
 
 
 def suggest_paths(workspace: Workspace, path: str) -> str:
