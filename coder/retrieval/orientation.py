@@ -1,22 +1,21 @@
-"""Initial overview for a model: layout, likely places, the source of the likeliest, and a similar test."""
+"""Initial overview for a model: layout, likely places, the source of the likeliest, and a test of it."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
-from coder.index.parsers import Definition
+from coder.index import Definition, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.excerpts import LONGEST_SECOND, SHORTEST_WRAPPER, Excerpt, load_excerpt, name_lines
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import Localization, RankedPlace, locate_issue, select_places
-from coder.retrieval.test_examples import find_reaching_tests, find_similar_test
+from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.workspace.workspace import (
     NON_SOURCE_DIRECTORIES,
     Workspace,
@@ -43,6 +42,8 @@ SOURCE_CHARACTERS = 7_500
 MOST_NAMED = 2
 """Functions that the issue names and that precede what words find."""
 MOST_CALLING_TESTS = 5
+LONGEST_TEST = 25
+LONGEST_IMPORTS = 300
 NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
 EXAMPLE_PLACE = re.compile(r", in (?P<path>\S+):(?P<line>\d+)\Z")
 """End of the sentence on an example that raises an error."""
@@ -92,12 +93,21 @@ def issue_overview(
         sections.append("\n".join(["Less likely:", *map(_list_place, rest)]))
     sections.append(_outline(snapshot, located, places))
     sections += [_list_calling_tests(workspace, snapshot, place, clues) for place in named]
-    sections.append(find_similar_test(workspace, snapshot, clues, places))
-    text = "\n\n".join(_fit(filter(None, sections), budget_chars))
     likeliest = [IndexedPlace(path=place.path, definition=place.item) for place, *_ in shown[:1]]
     reaching = find_reaching_tests(snapshot, likeliest) if likeliest else ()
-    tests = (test.id for test in reaching if "::" in test.id)
-    return FirstLook(text, tuple(islice(tests, MOST_CALLING_TESTS)))
+    tests = [test for test in reaching if "::" in test.id][:MOST_CALLING_TESTS]
+    sections += [_show_test(workspace, snapshot, test) for test in tests[:1]]
+    text = "\n\n".join(_fit(filter(None, sections), budget_chars))
+    return FirstLook(text, tuple(test.id for test in tests))
+
+
+def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: ReachingTest) -> str:
+    """Return the beginning of a test, and the names that its file imports."""
+    item = enclosing_definitions(test.line, snapshot.definitions(test.path))[-1]
+    excerpt = load_excerpt(workspace, test.path, item)
+    names = ", ".join(dict.fromkeys(name.local_name for name in snapshot.imports(test.path)))
+    imports = f"\nThe file imports {names[:LONGEST_IMPORTS]}" if names else ""
+    return f"A test of it:\n\n{excerpt.render_start(LONGEST_TEST)}{imports}" if excerpt else ""
 
 
 def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[RankedPlace]) -> str:

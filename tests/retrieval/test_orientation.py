@@ -166,7 +166,7 @@ def test_never_cuts_the_place(tmp_path: Path, lines: int, shown: set[int]) -> No
     assert ("not shown" in overview) == (lines == 200)
 
 
-def test_shows_most_similar_test(tmp_path: Path) -> None:
+def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
     tests = (
         "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n"
         "    assert Cart().total_price(coupon=3) == 0\n"
@@ -179,7 +179,7 @@ def test_shows_most_similar_test(tmp_path: Path) -> None:
     overview = overview_of(
         tmp_path, files, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price."
     )
-    assert overview.split("The most similar test:\n\n")[1].splitlines() == [
+    assert overview.split("A test of it:\n\n")[1].splitlines() == [
         "tests/test_cart.py, lines 7-8 of 44",
         "    7| def test_total_price():",
         "    8|     assert Cart().total_price(coupon=3) == 0",
