@@ -3,7 +3,6 @@
 from coder.core.errors import NOTHING_WRITTEN, ToolError
 from coder.patching import FileChange, PatchError, PlannedPatch, plan_patch
 from coder.patching.plan import ConfinedTree, write_patch
-from coder.python.source import find_truncated_tests
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace, format_count
 
@@ -35,11 +34,6 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
                 "With this patch the file would no longer parse. "
                 + "\n".join(planned.syntax_errors[:MOST_FAULTS])
             )
-        if split_tests := [line for change in planned.changes for line in _split_tests(change)]:
-            raise PatchError(
-                "A new test goes behind all lines of the one before it. "
-                + "\n".join(split_tests[:MOST_FAULTS])
-            )
         write_patch(planned, ConfinedTree(workspace.root))
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
@@ -53,14 +47,6 @@ def _check_allowed(workspace: Workspace, planned: PlannedPatch) -> None:
             f"{', '.join(refused_paths)} may not be changed: the person allows changes in "
             f"{', '.join(workspace.only)} only. {NOTHING_WRITTEN}"
         )
-
-
-def _split_tests(change: FileChange) -> list[str]:
-    return (
-        find_truncated_tests(change.before.text, change.after.text, change.path)
-        if change.before and change.after
-        else []
-    )
 
 
 def _report(planned: PlannedPatch) -> str:

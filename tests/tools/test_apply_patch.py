@@ -118,24 +118,6 @@ def test_writes_nothing_outside_worktree(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
 
 
-def test_refuses_test_inside_another_test(tmp_path: Path) -> None:
-    old = (
-        "class TestBox:\n    def test_rim(self):\n        assert rim(0) == 0\n"
-        "        assert rim(1) == 2\n        assert rim(2) == 4\n"
-    )
-    new = "+\n+    def test_area(self):\n+        assert area(0) == 0\n+\n"
-    space = workspace(tmp_path, {"test_box.py": old})
-    inside = f"--- a/test_box.py\n+++ b/test_box.py\n@@ @@\n         assert rim(1) == 2\n{new}"
-    assert call_refused_tool(apply_patch, space, diff=inside) == (
-        "A new test goes behind all lines of the one before it. "
-        "test_box.py:6: TestBox.test_area takes away the end of TestBox.test_rim\n"
-        "Nothing was written. Send the whole patch again, corrected."
-    )
-    assert (tmp_path / "test_box.py").read_text(encoding="utf-8") == old
-    call_tool(apply_patch, space, diff=inside.replace("rim(1) == 2", "rim(2) == 4"))
-    assert (tmp_path / "test_box.py").read_text(encoding="utf-8").count("rim(2)") == 1
-
-
 def test_restores_placeholder_only_in_file_with_its_value(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text('password = "hunter2"\nprice = 1\n')
     (tmp_path / "other.py").write_text("price = 1\n")
