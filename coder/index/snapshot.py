@@ -44,13 +44,13 @@ CREATE TABLE file (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB
 );
 CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT);
-CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
-CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
+CREATE TABLE term (text TEXT, first_document INTEGER, entries BLOB, PRIMARY KEY (text, first_document))
+    WITHOUT ROWID;
 CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
 """
 CUTOFF = 0.7
 """Of similar names, as in `difflib`."""
-TABLES = ("file", "facts", "segment", "term", "tree", "meta")
+TABLES = ("file", "facts", "term", "tree", "meta")
 
 
 class Database:
@@ -173,53 +173,34 @@ class Database:
             for key in files
         }
         jobs = [(size, ids[key], key, path, absolute) for key, (size, path, absolute) in files.items()]
-        count = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
+        first_document = count = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
         parts: list[IndexPart] = []
         for part in parse(jobs):
             parts.append(part.number_documents(count))
             count += part.document_count
-        self._store(parts)
+        self._store(parts, first_document)
         self._connection.execute("UPDATE meta SET next_document = ?", (count,))
         self._connection.execute("DELETE FROM file WHERE first_document IS NULL")
         return self.stored_ids(files)
 
-    def _store(self, parts: Sequence[IndexPart]) -> None:
+    def _store(self, parts: Sequence[IndexPart], first_document: int) -> None:
         files = [row for part in parts for row in part.files]
         rows = [(row.first_document, row.lengths, row.id) for row in files]
         self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
         facts = [(row.id, row.definitions, row.imports, row.bases) for row in files]
         self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?)", facts)
-        segment, pieces = self._take_segments(len(files))
+        pieces: dict[str, list[bytes]] = {}
         for part in parts:
             for text, entries in part.terms.items():
                 pieces.setdefault(text, []).append(entries.tobytes())
         self._connection.executemany(
             "INSERT INTO term VALUES (?, ?, ?)",
-            ((text, segment, b"".join(pieces[text])) for text in sorted(pieces)),
+            ((text, first_document, b"".join(pieces[text])) for text in sorted(pieces)),
         )
-
-    def _take_segments(self, files: int) -> tuple[int, dict[str, list[bytes]]]:
-        """Remove the newest segments up to twice the new size, for merging, so that segments stay few."""
-        pieces: dict[str, list[bytes]] = {}
-        segments = self._connection.execute("SELECT id, files FROM segment ORDER BY id").fetchall()
-        taken_segments = [0]
-        while segments and segments[-1][1] <= 2 * files:
-            taken_segments.append(segments[-1][0])
-            files += segments.pop()[1]
-        for segment in reversed(taken_segments):
-            for text, entries in self._connection.execute(
-                "SELECT text, entries FROM term WHERE segment = ?", (segment,)
-            ):
-                pieces.setdefault(text, []).append(entries)
-            self._connection.execute("DELETE FROM term WHERE segment = ?", (segment,))
-            self._connection.execute("DELETE FROM segment WHERE id = ?", (segment,))
-        number = segments[-1][0] + 1 if segments else 1
-        self._connection.execute("INSERT INTO segment VALUES (?, ?)", (number, files))
-        return number, pieces
 
     def term_entries(self, term: str) -> "array[int]":
         numbers = array("I")
-        for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY segment", term):
+        for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY first_document", term):
             numbers.frombytes(piece)
         return numbers
 
