@@ -50,9 +50,20 @@ def git_history(
             f"A word has at most {LONGEST_WORD} characters and no NUL. Give the most telling part of it."
         )
     try:
-        text = _query_history(
-            workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit
-        )
+        if commit:
+            text = workspace.history.show(commit, relative)
+        elif line is None and not symbol:
+            text = workspace.history.log(path=relative, word=word or None)
+        elif relative is None:
+            raise ToolError("A line or symbol needs the path of its file, which search tells.")
+        else:
+            end = max(line or 1, last_line or 0)
+            first, last = (
+                _symbol_lines(workspace, relative, symbol)
+                if symbol
+                else _map_to_base(workspace, relative, line or 1, end)
+            )
+            text = _describe_lines(workspace, relative, first, min(last, first + MOST_LINES - 1))
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
     if len(text) > MOST_CHARACTERS:
@@ -63,28 +74,7 @@ def git_history(
     return "\n".join(map(replace_control_characters, text.split("\n"))) or "No commit fits."
 
 
-def _query_history(
-    workspace: Workspace,
-    path: str | None,
-    *,
-    symbol: str,
-    line: int | None,
-    last_line: int | None,
-    word: str,
-    commit: str,
-) -> str:
-    if commit:
-        return workspace.history.show(commit, path)
-    if line is None and not symbol:
-        return workspace.history.log(path=path, word=word or None)
-    if path is None:
-        raise ToolError("A line or symbol needs the path of its file, which search tells.")
-    first, last = (
-        _symbol_lines(workspace, path, symbol)
-        if symbol
-        else _map_to_base(workspace, path, line or 1, max(line or 1, last_line or 0))
-    )
-    last = min(last, first + MOST_LINES - 1)
+def _describe_lines(workspace: Workspace, path: str, first: int, last: int) -> str:
     blame_rows, commits = (
         workspace.history.blame(path, first, last),
         workspace.history.log(path=path, lines=(first, last)),

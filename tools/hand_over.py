@@ -1,6 +1,8 @@
 """The tool `hand_over` in its forms for fixers, planners, architects and reviewers; it returns the note."""
 
-from typing import Literal, assert_never
+from typing import Annotated, Literal, assert_never
+
+from pydantic import StringConstraints
 
 from coder.core.errors import ToolError
 from coder.core.notes import (
@@ -19,12 +21,14 @@ from coder.core.notes import (
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace
 
+Summary = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
 
 @tool
 def hand_over(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["sites", "reproduction", "done", "diagnosis", "give_up"],
-    summary: str,
+    summary: Summary,
     places: tuple[str, ...] = (),
     tests: tuple[str, ...] = (),
     start_over: bool = False,
@@ -40,7 +44,6 @@ def hand_over(
         start_over: With `diagnosis`: take back all changes outside the tests.
         unrelated_tests: Ids of failing tests that are not about the issue; the summary says why.
     """
-    summary = check_summary(kind, summary)
     match kind:
         case "sites" if not places:
             raise ToolError(
@@ -66,7 +69,7 @@ def hand_over(
 def hand_over_plan(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["plan", "give_up"],
-    summary: str,
+    summary: Summary,
     steps: tuple[Step, ...] = (),
 ) -> Note:
     """Hand over the plan, or what is left of it.
@@ -78,7 +81,6 @@ def hand_over_plan(
             changes) and `check` (the id of the test that shows it done, or a sentence). When you judge a step: leave them out to go on as
             planned, or give all that are left, changed.
     """
-    summary = check_summary(kind, summary)
     return GiveUp(summary=summary) if kind == "give_up" else Plan(summary=summary, steps=steps)
 
 
@@ -86,7 +88,7 @@ def hand_over_plan(
 def hand_over_components(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["plan", "give_up"],
-    summary: str,
+    summary: Summary,
     components: tuple[Component, ...] = (),
 ) -> Note:
     """Hand over the plan of the code to build.
@@ -98,15 +100,14 @@ def hand_over_components(
             with types: `class Store(path: Path)`, `Store.add(task: Task) -> None`, `def main(argv: list[str] | None = None) -> int`),
             `dependencies` (names of the components that it imports) and `tests` (paths of its test files).
     """
-    summary = check_summary(kind, summary)
     return GiveUp(summary=summary) if kind == "give_up" else Plan(summary=summary, components=components)
 
 
 @tool(name="hand_over")
 def hand_over_findings(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
-    kind: Literal["findings"],
-    summary: str,
+    kind: Literal["findings"],  # noqa: ARG001  # every form names its note
+    summary: Summary,
     approve: bool,
     findings: tuple[ReviewFinding, ...] = (),
 ) -> Note:
@@ -119,17 +120,4 @@ def hand_over_findings(
         findings: Each with `severity` (`blocker`, `major`, `minor`), `path` and `line` (of the changed file, from 1) where it must be
             corrected, and `text`: what is wrong, and for which input it shows.
     """
-    return Findings(summary=check_summary(kind, summary), approve=approve, findings=findings)
-
-
-def check_summary(kind: str, summary: str) -> str:
-    """Return the summary of a note without the space around it.
-
-    Raises:
-        ToolError: there is none.
-    """
-    if not summary.strip():
-        raise ToolError(
-            f"A note of kind {kind!r} needs a summary: say in one to five sentences what is to be known."
-        )
-    return summary.strip()
+    return Findings(summary=summary, approve=approve, findings=findings)

@@ -1,6 +1,8 @@
 """The tool `hand_over` in its forms for a research; it returns the note."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from coder.core.errors import ToolError
 from coder.core.notes import (
@@ -14,7 +16,7 @@ from coder.core.notes import (
     ResearchResult,
     Subtopic,
 )
-from coder.tools.hand_over import check_summary
+from coder.tools.hand_over import Summary
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace
 
@@ -26,8 +28,8 @@ MOST_FINDINGS = 5
 def hand_over_research_plan(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["research_plan", "give_up"],
-    summary: str,
-    subtopics: tuple[Subtopic, ...] = (),
+    summary: Summary,
+    subtopics: Annotated[tuple[Subtopic, ...], Field(max_length=MOST_SUBTOPICS)] = (),
 ) -> Note:
     """Hand over the parts of the question.
 
@@ -37,17 +39,16 @@ def hand_over_research_plan(
         subtopics: One to five that need not wait for each other, each with `title` (a few words) and `question` (what to find out, with
             the names and paths where the search should begin).
     """
-    summary = check_summary(kind, summary)
     if kind == "give_up":
         return GiveUp(summary=summary)
-    return ResearchPlan(summary=summary, subtopics=_check_count(subtopics, "subtopics"))
+    return ResearchPlan(summary=summary, subtopics=subtopics)
 
 
 @tool(name="hand_over")
 def hand_over_research(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["research", "give_up"],
-    summary: str,
+    summary: Summary,
     claims: tuple[Claim, ...] = (),
     open_questions: tuple[str, ...] = (),
 ) -> Note:
@@ -60,7 +61,6 @@ def hand_over_research(
             `path:line`, `path:first-last` (at most 60 lines) or `commit <hash>`.
         open_questions: What you could not find out, and where you have looked.
     """
-    summary = check_summary(kind, summary)
     if kind == "give_up":
         return GiveUp(summary=summary)
     return ResearchResult(summary=summary, claims=_claims(claims), open_questions=open_questions)
@@ -69,10 +69,10 @@ def hand_over_research(
 @tool(name="hand_over")
 def hand_over_evaluation(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
-    kind: Literal["evaluation"],
-    summary: str,
+    kind: Literal["evaluation"],  # noqa: ARG001  # every form names its note
+    summary: Summary,
     decision: Literal["synthesize", "deepen"],
-    gaps: tuple[Subtopic, ...] = (),
+    gaps: Annotated[tuple[Subtopic, ...], Field(max_length=MOST_SUBTOPICS)] = (),
 ) -> Note:
     """Hand over your judgement of the findings.
 
@@ -85,16 +85,15 @@ def hand_over_evaluation(
     """
     if decision == "deepen" and not gaps:
         raise ToolError("`deepen` needs the gaps to research: give `gaps`, or decide `synthesize`.")
-    summary = check_summary(kind, summary)
-    return Evaluation(summary=summary, decision=decision, gaps=_check_count(gaps, "gaps"))
+    return Evaluation(summary=summary, decision=decision, gaps=gaps)
 
 
 @tool(name="hand_over")
 def hand_over_report(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
-    kind: Literal["report"],
-    answer: str,
-    findings: tuple[Claim, ...],
+    kind: Literal["report"],  # noqa: ARG001  # every form names its note
+    answer: Summary,
+    findings: Annotated[tuple[Claim, ...], Field(min_length=1, max_length=MOST_FINDINGS)],
     details: str,
     recommendations: tuple[str, ...] = (),
     open_questions: tuple[str, ...] = (),
@@ -110,24 +109,13 @@ def hand_over_report(
         recommendations: What the asker should do, or beware of, with places.
         open_questions: What is still unknown.
     """
-    if not 1 <= len(findings) <= MOST_FINDINGS:
-        raise ToolError(f"A report has one to {MOST_FINDINGS} findings: give those that matter most.")
     return ResearchReport(
-        summary=check_summary(kind, answer),
+        summary=answer,
         findings=_claims(findings),
         details=details,
         recommendations=recommendations,
         open_questions=open_questions,
     )
-
-
-def _check_count(subtopics: tuple[Subtopic, ...], name: str) -> tuple[Subtopic, ...]:
-    if len(subtopics) > MOST_SUBTOPICS:
-        raise ToolError(
-            f"{len(subtopics)} {name} are too many: join them to at most {MOST_SUBTOPICS}, and leave out "
-            "what the question does not need."
-        )
-    return subtopics
 
 
 def _claims(claims: tuple[Claim, ...]) -> tuple[CheckedClaim, ...]:

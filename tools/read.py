@@ -73,37 +73,20 @@ def read(
         if file_definitions:
             return outline(relative, len(source.lines), file_definitions)
         line, before, after = 1, 0, MOST_LINES - 1
-    first, last = _window(
-        source,
-        relative,
-        file_definitions=file_definitions,
-        line=line,
-        symbol=symbol,
-        before=before,
-        after=after,
-    )
+    total = len(source.lines)
+    if symbol:
+        first, last = _part_lines(symbol, source, relative, file_definitions)
+    elif line is None:
+        first, last = 1, total
+    else:
+        _check_line(line, relative, total)
+        first, last = max(1, line - max(0, before)), min(total, line + max(0, after))
     return render_window(source, relative, first=first, last=last, file_definitions=file_definitions)
 
 
-def _window(
-    source: TextFile,
-    path: str,
-    *,
-    file_definitions: Sequence[Definition],
-    line: int | None,
-    symbol: str | None,
-    before: int,
-    after: int,
-) -> tuple[int, int]:
-    """Return the first and last line to show."""
-    total = len(source.lines)
-    if symbol:
-        return _part_lines(symbol, source, path, file_definitions)
-    if line is None:
-        return 1, total
+def _check_line(line: int, path: str, total: int) -> None:
     if not 1 <= line <= total:
         raise ToolError(f"{escape_path(path)} has lines 1 to {total}; there is no line {line}.")
-    return max(1, line - max(0, before)), min(total, line + max(0, after))
 
 
 def _introduce(path: str, line_count: int, file_definitions: Sequence[Definition]) -> str:
@@ -125,8 +108,7 @@ def _part_lines(
     if match is None:
         return _symbol_lines(part, path, file_definitions)
     first, total = int(match["first"]), len(source.lines)
-    if not 1 <= first <= total:
-        raise ToolError(f"{escape_path(path)} has lines 1 to {total}; there is no line {first}.")
+    _check_line(first, path, total)
     return first, max(first, min(total, int(match["last"] or first)))
 
 

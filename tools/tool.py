@@ -15,6 +15,8 @@ from coder.core.messages import ToolSpec
 from coder.core.notes import Note
 from coder.core.text import parse_json
 
+UNSENT_KEYS = ("title", "anyOf", "minLength", "minItems", "maxItems")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
@@ -172,13 +174,11 @@ def _parse(docstring: str) -> tuple[str, dict[str, str]]:
 
 
 def _simplify_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Drop titles and empty defaults, and turn `X or null` into X: every provider accepts the rest."""
+    """Drop titles, limits and empty defaults, and turn `X or null` into X: every provider accepts the rest."""
     if "anyOf" in schema:
         schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
     reduced = {
-        key: value
-        for key, value in schema.items()
-        if key not in ("title", "anyOf") and (key != "default" or value)
+        key: value for key, value in schema.items() if key not in UNSENT_KEYS and (key != "default" or value)
     }
     if "properties" in reduced:
         reduced["properties"] = {
