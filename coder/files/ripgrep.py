@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # the package has no types
 
@@ -98,14 +98,6 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
         self.exit_code = 0
         self.error = ""
         self.no_config().no_messages().hidden().max_filesize(MAX_FILE_SIZE)
-
-    def run(self, universal_newlines: bool = True) -> NoReturn:  # noqa: ARG002  # the parent's signature
-        """Refuse: the parent's method has no limits.
-
-        Raises:
-            TypeError: always; use `output`.
-        """
-        raise TypeError("SafeRipgrep is run by output(), within its limits.")
 
     def output(self, pattern: str | None = None) -> Iterator[bytes]:
         """Yield ripgrep's output until it ends or a limit is reached.
@@ -333,39 +325,19 @@ MATCH_PREFIX = b'{"type":"match"'
 CONTEXT_PREFIX = b'{"type":"context"'
 LONGEST_RECORD = 1 << 20
 TOO_LONG = "(a line too long to show)"
-TOO_LONG_RECORD = (
-    MATCH_PREFIX
-    + b',"data":{"lines":{"text":"%s"},"line_number":%%s,"submatches":[{"start":0,"end":0}]}}\n'
-    % TOO_LONG.encode()
-)
 PLAIN_PATH = re.compile(rb'\{"type":"begin","data":\{"path":\{"text":"([^"\\]*)"\}')
 LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
 
 
 def whole_line_blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Join chunks into blocks of whole lines; of a line over LONGEST_RECORD bytes only the number remains."""
-    pending = tail = number = b""
-    is_skipping = False
+    """Join chunks into blocks of whole lines."""
+    pending: list[bytes] = []
     for chunk in chunks:
-        if is_skipping:
-            line, end, chunk = chunk.partition(b"\n")
-            number = number or _number(tail + line)
-            tail = line[-100:]
-            if not end:
-                continue
-            is_skipping = False
-            if number:
-                yield TOO_LONG_RECORD % number
-        lines, end, rest = (pending + chunk).rpartition(b"\n")
+        lines, end, rest = chunk.rpartition(b"\n")
         if end:
-            yield lines + end
-        pending = rest
-        if len(pending) > LONGEST_RECORD:
-            is_skipping, number, tail, pending = True, _number(pending), pending[-100:], b""
-
-
-def _number(piece: bytes) -> bytes:
-    return match[1] if (match := LINE_NUMBER.search(piece)) else b""
+            yield b"".join((*pending, lines, end))
+            pending = []
+        pending.append(rest)
 
 
 def split_by_file(block: bytes) -> Iterator[tuple[str, bytes]]:
@@ -384,10 +356,13 @@ def _path(begin: bytes) -> str:
 
 
 def parse_hits(path: str, records: bytes) -> Iterator[Hit]:
+    """Yield the hits of raw records; of a line of more than LONGEST_RECORD bytes only its number."""
     for record in records.split(b"\n"):
-        if record.startswith((MATCH_PREFIX, CONTEXT_PREFIX)) and (
-            hit := _hit(path, json.loads(record)["data"])
-        ):
+        if not record.startswith((MATCH_PREFIX, CONTEXT_PREFIX)):
+            continue
+        if len(record) > LONGEST_RECORD and (match := LINE_NUMBER.search(record)):
+            yield Hit(path=path, line=int(match[1]), text=TOO_LONG, spans=((0, 0),))
+        elif hit := _hit(path, json.loads(record)["data"]):
             yield hit
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.files.ripgrep import SafeRipgrep, ripgrep_path
+from coder.files.ripgrep import ripgrep_path
 from coder.tools.search import search
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
@@ -206,8 +206,3 @@ def test_prefers_rg_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ripgrep_path() == "/opt/rg"
     finally:
         ripgrep_path.cache_clear()
-
-
-def test_ripgrep_always_runs_with_limits(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="output"):
-        SafeRipgrep(tmp_path).run()
