@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coder.index.parsers import Definition, Import
+from coder.index.parsers import Definition
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, module_name
 
 MAX_DEPTH = 12
@@ -46,16 +46,6 @@ def find_module_paths(snapshot: IndexSnapshot, dotted: str, *, importer: str = "
     nearest = min((path.count("/") - path.endswith(PACKAGE) for path in paths), default=0)
     best = tuple(path for path in paths if path.count("/") - path.endswith(PACKAGE) == nearest)
     return best if name and len(best) <= MAX_MODULES else ()
-
-
-def find_re_exports(snapshot: IndexSnapshot, name: str) -> tuple[tuple[str, Import], ...]:
-    packages = [use.path for use in snapshot.uses_of_name(name) if use.path.endswith(PACKAGE)]
-    return tuple(
-        (path, imported_name)
-        for path in packages
-        for imported_name in snapshot.imports(path)
-        if name in (imported_name.name, imported_name.alias)
-    )
 
 
 def imported_files(snapshot: IndexSnapshot, path: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.index.index import SymbolIndex, find_uses
-from coder.index.resolve import find_re_exports, resolve_name
+from coder.index.resolve import resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from tests.builders import write, write_tree
 
@@ -69,12 +69,6 @@ def test_follows_name_to_definition(
 @pytest.mark.parametrize("dotted", ["os.path.join", "nobody", "", ".", "...", "a" * 5000])
 def test_names_outside_tree_resolve_to_nothing(snapshot: IndexSnapshot, dotted: str) -> None:
     assert resolve_name(snapshot, dotted) == ()
-
-
-def test_re_exports_name_the_package_and_the_import(snapshot: IndexSnapshot) -> None:
-    assert [(path, entry.line, entry.alias) for path, entry in find_re_exports(snapshot, "Box")] == [
-        ("src/shop/__init__.py", 1, "Crate")
-    ]
 
 
 def test_mutual_star_imports_are_searched_once(tmp_path: Path) -> None:

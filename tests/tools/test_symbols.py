@@ -30,7 +30,7 @@ def test_shows_definitions_then_uses(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert call_tool(search, space, pattern="size") == (
         "size: 2 definitions\n"
-        "  src/shop/bag.py:5-6  method  def size(self)  in Bag, overrides Box.size\n"
+        "  src/shop/bag.py:5-6  method  def size(self)  in Bag\n"
         "  src/shop/box.py:7-9  method  def size(self, deep=False)  in Box\n"
         "      Count.\n"
         "1 use in 1 file\n"
@@ -41,15 +41,12 @@ def test_shows_definitions_then_uses(tmp_path: Path) -> None:
     )
 
 
-def test_dotted_name_selects_owner_and_shows_overrides(tmp_path: Path) -> None:
+def test_dotted_name_selects_owner(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     for name in ("Box.size", "shop.box.Box.size", "shop.Box.size", "Box::size", "Box.size()"):
         answer = call_tool(search, space, pattern=name)
         assert answer.splitlines()[1].startswith("  src/shop/box.py:7-9")
-        assert (
-            "overridden 1 time:\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\n1 use in 1 file"
-            in answer
-        )
+        assert "2 uses in 2 files\nsrc/shop/bag.py\n" in answer
 
 
 def test_finds_variables_and_definitions_of_other_languages(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Definitions, overrides, re-exports and uses of a name, each line below its enclosing definition."""
+"""Definitions and uses of a name, each line below its enclosing definition."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from coder.core.errors import ToolError
 from coder.files.ripgrep import Hit, escape_path, grep
 from coder.index import Definition, enclosing_definitions, match_definitions
 from coder.index.index import find_uses
-from coder.index.resolve import find_re_exports, resolve_name
+from coder.index.resolve import resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse, module_name
 from coder.retrieval.test_examples import find_reaching_tests
 from coder.workspace.workspace import (
@@ -23,17 +23,10 @@ from coder.workspace.workspace import (
 
 MOST_DEFINITIONS = 30
 MOST_USES = 60
-MOST_RE_EXPORTS = 5
-MOST_OVERRIDES = 12
-MOST_LOOKED_BELOW = 4
-"""Limit of definitions whose overrides are searched."""
-MOST_COMPARED = 300
-"""Limit of methods of the same name."""
-MOST_ANCESTORS = 40
 
 
 def describe_symbol(workspace: Workspace, name: str) -> str:
-    """Return the definitions of a bare or dotted name, what overrides or re-exports it, and its uses in code.
+    """Return the definitions of a bare or dotted name, and its uses in code.
 
     Empty if nothing of that name is defined.
     """
@@ -43,19 +36,12 @@ def describe_symbol(workspace: Workspace, name: str) -> str:
     places = [place for place in find_definitions(snapshot, symbol) if workspace.may_read(place.path)]
     if not places:
         return ""
-    overrides = [
-        place
-        for place in _find_overrides(snapshot, places)
-        if place not in places and workspace.may_read(place.path)
-    ]
     uses = [use for use in snapshot.uses_of_name(bare) if workspace.may_read(use.path)]
     return "\n".join(
         [
-            *_definition_lines(snapshot, symbol, places),
-            *_override_lines(overrides),
-            *_re_export_lines(snapshot, bare),
-            *_use_lines(workspace, snapshot, bare, _without_definitions(uses, [*places, *overrides])),
-            *_text_lines(workspace, bare, [*places, *overrides], uses),
+            *_definition_lines(symbol, places),
+            *_use_lines(workspace, snapshot, bare, _without_definitions(uses, places)),
+            *_text_lines(workspace, bare, places, uses),
         ]
     )
 
@@ -129,25 +115,15 @@ def _module_fits(symbol: str, place: IndexedPlace) -> bool:
     return not before or f".{module}".endswith(f".{before}") or f".{before}." in f".{module}."
 
 
-def _definition_lines(snapshot: IndexSnapshot, symbol: str, places: Sequence[IndexedPlace]) -> Iterator[str]:
+def _definition_lines(symbol: str, places: Sequence[IndexedPlace]) -> Iterator[str]:
     yield f"{symbol}: {format_count(len(places), 'definition')}"
-    overridden_methods = _overridden_methods(snapshot, places)
     for place in places[:MOST_DEFINITIONS]:
-        yield from _line(place, overridden_methods.get(place, ""))
+        yield from _line(place)
     if len(places) > MOST_DEFINITIONS:
         yield f"  and {len(places) - MOST_DEFINITIONS} more; a dotted name or path= finds fewer"
 
 
-def _override_lines(overrides: Sequence[IndexedPlace]) -> Iterator[str]:
-    if overrides:
-        yield f"overridden {format_count(len(overrides), 'time')}" + (
-            ":" if len(overrides) <= MOST_OVERRIDES else ", such as:"
-        )
-    for place in overrides[:MOST_OVERRIDES]:
-        yield from _line(place, "")
-
-
-def _line(place: IndexedPlace, remark: str) -> Iterator[str]:
+def _line(place: IndexedPlace) -> Iterator[str]:
     definition = place.definition
     if definition is None:
         return
@@ -155,68 +131,10 @@ def _line(place: IndexedPlace, remark: str) -> Iterator[str]:
     yield (
         f"  {escape_path(place.path)}:{definition.line}-{definition.end}  {definition.kind}  "
         f"{replace_control_characters(definition.signature)}"
-        f"{f'  in {owner}' if owner else ''}{f', overrides {remark}' if remark else ''}"
+        f"{f'  in {owner}' if owner else ''}"
     )
     if definition.summary:
         yield f"      {replace_control_characters(definition.summary)}"
-
-
-def _overridden_methods(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> dict[IndexedPlace, str]:
-    """Return the methods that override another of the given ones, each with the overridden method."""
-    owners = {owner.rpartition(".")[2]: owner for place in places if (owner := _owner(place))}
-    methods: dict[IndexedPlace, str] = {}
-    for place in places[:MOST_DEFINITIONS]:
-        for base in snapshot.bases(place.path).get(_owner(place), ()) if place.definition else ():
-            if (base_owner := owners.get(base.rpartition(".")[2])) and place.definition:
-                methods.setdefault(place, f"{base_owner}.{place.definition.bare_name}")
-    return methods
-
-
-def _find_overrides(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[IndexedPlace]:
-    """Return the methods of the same name in subclasses of their classes."""
-    owners = {(place.path, owner) for place in places if (owner := _owner(place))}
-    bare = next((place.definition.bare_name for place in places if place.definition), "")
-    if not owners or len(owners) > MOST_LOOKED_BELOW:
-        return []
-    others = [place for place in snapshot.definitions_named(bare) if _owner(place) and place not in places]
-    return [
-        place for place in others[:MOST_COMPARED] if owners & _ancestors(snapshot, place.path, _owner(place))
-    ]
-
-
-def _ancestors(snapshot: IndexSnapshot, path: str, owner: str) -> set[tuple[str, str]]:
-    """Return the ancestors of a class, as path and qualified name."""
-    ancestors: set[tuple[str, str]] = set()
-    stack = [(path, owner)]
-    while stack and len(ancestors) < MOST_ANCESTORS:
-        path, owner = stack.pop()
-        for base in snapshot.bases(path).get(owner, ()):
-            places = (
-                resolve_name(snapshot, base, importer=path)
-                or snapshot.definitions_named(base.rpartition(".")[2])[:1]
-            )
-            bases = [(place.path, place.definition.name) for place in places if place.definition]
-            stack += [base_class for base_class in bases if base_class not in ancestors]
-            ancestors.update(bases)
-    return ancestors
-
-
-def _owner(place: IndexedPlace) -> str:
-    """Return the qualified name of a method's class; empty for other definitions."""
-    return (
-        place.definition.name.rpartition(".")[0]
-        if place.definition and place.definition.kind == "method"
-        else ""
-    )
-
-
-def _re_export_lines(snapshot: IndexSnapshot, bare: str) -> Iterator[str]:
-    for path, imported_name in find_re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
-        alias = f" as {imported_name.alias}" if imported_name.alias else ""
-        yield (
-            f"re-exported by {escape_path(path)}:{imported_name.line}  from {imported_name.module} "
-            f"import {imported_name.name}{alias}"
-        )
 
 
 def _without_definitions(uses: Sequence[NameUse], places: Sequence[IndexedPlace]) -> list[NameUse]:
