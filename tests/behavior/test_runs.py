@@ -85,11 +85,11 @@ import json, os, sys
 sys.path[:0] = sys.argv[1:4]
 import coder_calls, shop, test_shop
 answers = os.path.join(sys.argv[1], "answers")
-request = {"answers": answers, "changed": [["shop.py", "ordinal"]], "literals": [], "ignored": [],
+request = {"answers": answers, "changed": [["shop.py", sys.argv[5]]], "literals": [], "ignored": [],
            "targets": ["t"], "tests": ["test_shop.py"], "seconds": float(sys.argv[4])}
 coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.1
 recorder = coder_calls.CallRecorder(request, sys.argv[1])
-for test in sys.argv[5:]:
+for test in sys.argv[6:]:
     recorder.begin(test)
     test_shop.test_new()
 sys.setprofile(None)
@@ -101,6 +101,16 @@ def test_varies_calls_that_reach_a_changed_function(tmp_path: Path) -> None:
     rows = record(tmp_path, BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n")
     calls = {(row["kind"], row["call"]): row["answer"] for row in rows if row["name"] == "page"}
     assert calls["near", "page(12)"] == "'page 12nd'"
+
+
+def test_varies_calls_of_a_method_that_the_other_side_overrides(tmp_path: Path) -> None:
+    text = "class Shown:\n    def text(self, number):\n        return str(number)\n\n\n"
+    text += "class Price(Shown):\n    pass\n\n\nclass Weight(Shown):\n    pass\n\n\n"
+    text += "def page(number):\n    Weight().text(7)\n    return Price().text(number)\n"
+    rows = record(tmp_path, text, changed="Price.text")
+    calls = {(row["kind"], row["call"]): row["answer"] for row in rows}
+    assert calls["near", "page(12)"] == calls["near", "Price().text(12)"] == "'12'"
+    assert not [call for _, call in calls if call.startswith("Weight")]
 
 
 def test_varied_calls_that_do_not_end_leave_time_for_others(tmp_path: Path) -> None:
@@ -129,13 +139,18 @@ def test_other_test_that_does_not_end_is_left_when_time_is_up(tmp_path: Path) ->
 
 
 def record(
-    place: Path, text: str, tests: Sequence[str] = ("t",), *, seconds: float = 20.0
+    place: Path,
+    text: str,
+    tests: Sequence[str] = ("t",),
+    *,
+    changed: str = "ordinal",
+    seconds: float = 20.0,
 ) -> list[dict[str, Any]]:
     """Return the answers of tests that call `page(11)`, all of which are recorded; `t` is a target."""
     (place / "shop.py").write_text(text)
     (place / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
     paths = map(str, (place, TARGET, RUN_TARGET))
-    argv = [sys.executable, "-c", RECORDING, *paths, str(seconds), *tests]
+    argv = [sys.executable, "-c", RECORDING, *paths, str(seconds), changed, *tests]
     subprocess.run(argv, check=True, timeout=60)
     return [json.loads(line) for line in (place / "answers").read_text().splitlines()]
 

@@ -75,6 +75,7 @@ class CallRecorder:
         self.paths = RelativePaths(tree)
         self.texts = Texts(os.path.realpath(tree), frozenset(request["ignored"]))
         self.changed = {(path, name) for path, name in request["changed"]}
+        self.methods = {name.rpartition(".")[2] for _, name in self.changed if "." in name}
         self.literals = request["literals"]
         self.targets = frozenset(request["targets"])
         self.test_files = frozenset(request["tests"])
@@ -167,6 +168,20 @@ class CallRecorder:
             return CHANGED
         return 0 if path in self.test_files or path.rpartition("/")[2] == "conftest.py" else CALLED
 
+    def is_inherited(self, frame: types.FrameType) -> bool:
+        """Tell whether a method was called that its class has of its own on the other side alone."""
+        name, names = frame.f_code.co_name, frame.f_code.co_varnames
+        if name not in self.methods or not frame.f_code.co_argcount:
+            return False
+        first = frame.f_locals.get(names[0])
+        for owner in (first if isinstance(first, type) else type(first)).__mro__:
+            if name in vars(owner):
+                return False
+            path = self.paths[getattr(sys.modules.get(owner.__module__), "__file__", None) or ""]
+            if (path, f"{owner.__qualname__}.{name}") in self.changed:
+                return True
+        return False
+
     def is_test_module(self, name: str) -> bool:
         path = self.paths[getattr(sys.modules.get(name), "__file__", None) or ""]
         return path in self.test_files or path.rpartition("/")[2] == "conftest.py"
@@ -193,6 +208,8 @@ class CallRecorder:
         kind = self.kinds.get(code)
         if kind is None:
             kind = self.kinds[code] = self.kind_of(code)
+        if kind != CHANGED and code.co_name in self.methods and self.is_inherited(frame):
+            kind = CHANGED
         if kind and os.getpid() == self.pid:
             self.notice_call(frame, kind)
         elif (
@@ -340,7 +357,9 @@ class CallRecorder:
         entered: list[bool] = []
 
         def follow(frame: types.FrameType, event: str, _argument: Any) -> None:
-            if event == "call" and not entered and self.kind_of(frame.f_code) == CHANGED:
+            if event != "call" or entered:
+                return
+            if self.kind_of(frame.f_code) == CHANGED or self.is_inherited(frame):
                 entered.append(True)
 
         def call() -> Any:

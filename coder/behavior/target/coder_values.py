@@ -253,7 +253,7 @@ def near_values(value: Any, depth: int = 3) -> list[Any]:
         steps = [1, -1, 2, 10, -10, 3, 100, 7, 20, 90]
         return [value + step for step in steps if value < 0 or value + step >= 0] + [value * 2]
     if kind is float:
-        return [value + 1, value - 1, value * 2, value / 2, value + 0.25, value * 10]
+        return [value + 1, value // 1 + 1, value - 1, value * 2, value / 2, value + 0.25, value * 10]
     if kind is str:
         return near_texts(value)
     if kind is bytes:
