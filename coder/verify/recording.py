@@ -76,6 +76,12 @@ class Recording:
         )
 
     @property
+    def has_all_results(self) -> bool:
+        """Whether all selected tests have ended, whatever the session does after them."""
+        ran = sum(result.when != "collect" for result in self.results)
+        return bool(self.collected) and not self._open and ran >= (self.collected or 0)
+
+    @property
     def progress(self) -> str:
         """Progress in words, such as `37 of 120 tests, 2 red`."""
         results = [*self._results.values()]  # another thread adds to them
@@ -275,6 +281,8 @@ def run_problem(
 ) -> RunProblem | None:
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
+        if recording.has_all_results:
+            return None  # it was cut in what follows the tests, such as a report of their coverage
         position = f", in {recording.running_tests[0]}" if recording.running_tests else ""
         text = f"The tests did not end within {wall_seconds:g} s; the limit came after "
         return RunProblem(kind="timeout", text=f"{text}{recording.progress}{position}.")

@@ -194,6 +194,13 @@ def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, make_runner: Ru
     )
 
 
+def test_time_limit_after_the_last_test_is_no_problem(tmp_path: Path, make_runner: Run) -> None:
+    reporting = "import time\ndef pytest_sessionfinish(): time.sleep(60)"
+    root = write_tree(tmp_path, {"conftest.py": reporting, "test_it.py": "def test_a(): pass"})
+    report = make_runner(root).run(root, timeout_seconds=3.0)
+    assert (outcomes(report), report.problem) == ({"test_it.py::test_a": "passed"}, None)
+
+
 ENDLESS = {
     "calc.py": (
         "def spin(turns):\n    while turns:\n        [turn for turn in range(100)]\n    return 'done'\n"
