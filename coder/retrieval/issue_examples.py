@@ -130,15 +130,6 @@ def calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
             yield begin.start(), attributes.end() if attributes else end
 
 
-def separate_calls(text: str) -> tuple[frozenset[str], str]:
-    """Return the calls in a text, and the text with `()` instead of them."""
-    places = [*calls_in_prose(text)]
-    rest = text
-    for start, end in reversed(places):
-        rest = f"{rest[:start]}(){rest[end:]}"
-    return frozenset(text[start:end] for start, end in places), rest
-
-
 def is_evaluable(code: str) -> bool:
     """Tell whether this is a Python expression that calls something."""
     tree = parse_or_empty(code)

@@ -36,7 +36,6 @@ from coder.retrieval.issue_examples import (
     is_evaluable,
     parse_literal,
     quoted_code,
-    separate_calls,
 )
 from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
@@ -102,8 +101,6 @@ class CodeAnswer(Value):
     """Class of the value with its module, such as `decimal.Decimal`; empty for an exception."""
     is_printed: bool = False
     """True if the value was written rather than returned."""
-    is_affected: bool = False
-    """True if the code entered a function of a changed file."""
 
     @property
     def text(self) -> str:
@@ -169,18 +166,16 @@ class IssueCode:
     ) -> IssueCodeAnswers:
         """Run the code that an issue quotes in both trees, with the imports of the target tests.
 
-        `changed` are the paths of changed sources. A result persists if the issue quotes it, and the change
-        answers none of the issue's code otherwise than before.
+        `changed` are the paths of changed sources.
         """
         files = dict.fromkeys(map(test_file_of, targets))
         tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
         imports = [statement for text in tests for statement in _import_statements(text)]
         modules = [module for statement in imports for module in _imported_modules(statement)]
         modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
-        calls, prose = separate_calls(issue)
-        persisting, unchanged, examples = [], [], []
+        persisting, examples = [], []
         pieces = quoted_code(issue) if tests else ()
-        sides = [self._answer(pieces, imports, tree, modules=modules, changed=changed) for tree in (old, new)]
+        sides = [self._answer(pieces, imports, tree, modules=modules) for tree in (old, new)]
         for code, before, after in zip(pieces, *sides, strict=False):
             if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
                 continue
@@ -193,16 +188,7 @@ class IssueCode:
                 persisting.append(
                     f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}"
                 )
-            elif (
-                before.is_affected
-                and not before.error
-                and before.value != lines[0]
-                and (before.value in calls or _is_quoted(before.value, prose))
-            ):
-                unchanged.append(f"`{lines[0]}` of the issue gives {shorten_value(before.value)} as before")
-        return IssueCodeAnswers(
-            persisting=tuple(persisting if examples else (*persisting, *unchanged)), examples=tuple(examples)
-        )
+        return IssueCodeAnswers(persisting=tuple(persisting), examples=tuple(examples))
 
     def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
         """Return what the issue's examples give in a tree, a clause each.
@@ -257,9 +243,8 @@ class IssueCode:
         tree: Path,
         *,
         modules: Sequence[str] = (),
-        changed: Sequence[str] = (),
     ) -> list[CodeAnswer | None]:
-        request = {"imports": imports, "modules": modules, "pieces": pieces, "changed": changed}
+        request = {"imports": imports, "modules": modules, "pieces": pieces}
         return read_answers(self.run_request(json.dumps(request), tree)) if pieces else []
 
     def _check(
@@ -710,12 +695,6 @@ def _nearest_test_file(tree: Path, function: str, imports: list[str], words: Col
         return best
     folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
     return f"{folder}test_{stem}.py"
-
-
-def _is_quoted(value: str, prose: str) -> bool:
-    """Tell whether a text names a value, whose quotes and `.0` may be missing."""
-    written = {value, value.strip("'\""), value.removesuffix(".0")} - {""}
-    return any(re.search(rf"(?<![\w.]){re.escape(text)}(?![\w])", prose) for text in written)
 
 
 def _import_statements(text: str) -> list[str]:

@@ -137,10 +137,10 @@ class FakeScripts(IssueCode):
 
 
 def value(text: str) -> str:
-    return json.dumps([{"error": None, "value": text, "is_affected": True}])
+    return json.dumps([{"error": None, "value": text}])
 
 
-ERROR = '[{"error": {"type": "IndexError", "message": "out of range"}, "value": "", "is_affected": true}]'
+ERROR = '[{"error": {"type": "IndexError", "message": "out of range"}, "value": ""}]'
 FILES = {
     "shop/__init__.py": "",
     "shop/cart.py": "def total(x):\n    return 4\n\n\ndef head(x):\n    return x[0]\n",
@@ -355,7 +355,7 @@ def describe(place: Path, issue: str, *answers: dict[str, object]) -> tuple[str,
     return FakeScripts(json.dumps(answers)).describe(place, issue)
 
 
-SHOWN = {"error": None, "value": "4", "is_printed": False, "is_affected": False}
+SHOWN = {"error": None, "value": "4", "is_printed": False}
 FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.py:6"}
 
 

@@ -1,10 +1,9 @@
 """Runner for an issue's code: `python coder_script.py FILE`.
 
 Runs in the project's interpreter. FILE is JSON: statements that import names (`imports`), `modules` to take
-further names from, `pieces` of code, and the `changed` paths. The last line of output is a list with an
-object for each piece: the exception that it raised as `error` (null for none), as `value`, what it printed
-(`is_printed`) or what its last expression gives, empty without one, and whether it entered a function of a
-changed file (`is_affected`); null for a piece that ended the process.
+further names from, and `pieces` of code. The last line of output is a list with an object for each piece: the
+exception that it raised as `error` (null for none), and as `value` what it printed (`is_printed`) or what its
+last expression gives, empty without one; null for a piece that ended the process.
 """
 
 import ast
@@ -17,7 +16,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from types import FrameType, GeneratorType
+from types import GeneratorType
 from typing import Any
 
 MOST_ITEMS = 30
@@ -34,18 +33,17 @@ def print_answers(request: dict[str, Any]) -> None:
     for path in request["modules"]:
         with contextlib.suppress(BaseException):
             modules.append(importlib.import_module(path))
-    changed = frozenset(map(os.path.realpath, request["changed"]))
-    answers = [answer_in_fork(code, names, modules, changed) for code in request["pieces"]]
+    answers = [answer_in_fork(code, names, modules) for code in request["pieces"]]
     print()
     print(json.dumps(answers), flush=True)
 
 
-def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any], changed: frozenset[str]) -> Any:
+def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any]) -> Any:
     """Return the answer of a piece of code that a fork executes, None if that one dies."""
     reading, writing = os.pipe()
     if os.fork() == 0:
         with contextlib.suppress(BaseException), os.fdopen(writing, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(answer(code, names, modules, changed)))
+            stream.write(json.dumps(answer(code, names, modules)))
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as stream:
@@ -53,7 +51,7 @@ def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any], changed
     return json.loads(text) if text else None
 
 
-def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozenset[str]) -> dict[str, Any]:
+def answer(text: str, names: dict[str, Any], modules: list[Any]) -> dict[str, Any]:
     """Return what a piece of code gives or raises; `names` lack some that the modules define."""
     module = ast.parse(text, "the issue")
     code = compile(module, "the issue", "exec")
@@ -62,13 +60,6 @@ def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozen
         names.update({name: getattr(imported, name) for name in missing})
     last: Any = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
     error, shown, type_name, printed = None, "", "", io.StringIO()
-    entered: set[str] = set()
-
-    def follow(frame: FrameType, event: str, _argument: Any) -> None:
-        if event == "call" and not frame.f_code.co_name.startswith("<module"):
-            entered.add(frame.f_code.co_filename)
-
-    sys.setprofile(follow)
     try:
         with contextlib.redirect_stdout(printed):
             exec(compile(module, "the issue", "exec"), names)
@@ -81,17 +72,9 @@ def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozen
     except (Exception, SystemExit) as raised:  # noqa: BLE001 (whatever the code raises is the answer)
         error = {"type": type(raised).__name__, "message": str(raised), "place": innermost_place(raised)}
         shown = type_name = ""
-    sys.setprofile(None)
-    is_affected = any(os.path.realpath(path) in changed for path in entered)
     is_printed = not error and bool(printed.getvalue().rstrip())
     shown = printed.getvalue().rstrip() if is_printed else shown
-    return {
-        "error": error,
-        "value": shown,
-        "type": type_name,
-        "is_printed": is_printed,
-        "is_affected": is_affected,
-    }
+    return {"error": error, "value": shown, "type": type_name, "is_printed": is_printed}
 
 
 def innermost_place(raised: BaseException) -> str:

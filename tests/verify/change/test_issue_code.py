@@ -31,7 +31,6 @@ LAST_FIXED = "items[-1]".join(SOURCE.rsplit("items[0]", 1))
 TEST = "import box\nfrom box import first\n\n\ndef test_first():\n    assert first([1]) == 1\n"
 TARGETS = ("tests/test_box.py::test_first",)
 RAISES = "`first([])` of the issue raises ValueError as before: there is no item in it"
-GIVES = "`last([1, 2])` of the issue gives 1 as before"
 NO_ITEM = "there is no item in it"
 
 
@@ -54,21 +53,8 @@ def run_code(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> I
             ("`first([])` is slow", SOURCE, ""),
             ("`unknown([])` raises NameError, `first` raises ValueError", SOURCE, ""),
             ("last([1, 2]) gives 1, it should be 2.", LAST_FIXED, ""),
-            ("last([1, 2]) is wrong", SOURCE, ""),
-            ("sum([1, 2]) is 3 and unknown(4) is 4", SOURCE, ""),
         ),
-        ("last([1, 2]) gives 1, it should be 2.", SOURCE, GIVES),
-        ("count([1]) is 1, but last([1, 2]) gives 1, too.", LAST_FIXED, ""),
-        (
-            "last(['a', 'b']).upper() is A",
-            SOURCE,
-            "`last(['a', 'b']).upper()` of the issue gives 'A' as before",
-        ),
-        (
-            "count([1]) is 1, and `items` is no name of ours",
-            LAST_FIXED,
-            "`count([1])` of the issue gives 1 as before",
-        ),
+        ("count([1]) is 1, and `items` is no name of ours", LAST_FIXED, ""),
     ],
 )
 def test_finds_what_the_change_leaves(
