@@ -176,6 +176,16 @@ class TestReport(Value):
     stored: bool = False
     """True if the report is cached from an earlier run."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether time ended the run."""
+        return self.problem is not None and self.problem.kind == "timeout"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all tests have run, also where there are none."""
+        return self.problem is None or self.problem.kind == "no_tests"
+
     def result_for(self, test_id: str) -> TestResult | None:
         """Return the result of a test, or of its file or class where these could not be collected."""
         own = next((result for result in self.results if result.id == test_id), None)

@@ -38,7 +38,7 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     unguarded_count = len(newest.mutation.survivors) if newest.mutation else 0
     values = (
         int(is_accepted(context, candidate)),
-        _rank(newest),
+        -[*VerdictKind].index(newest.kind),
         -len(newest.still_red),
         -len(newest.broken),
         -unguarded_count,
@@ -105,16 +105,6 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
     failure = context.whole_verifier.explain_failure(newest) if newest else "It was not tested."
     diff = cut_after_line(change.diff, DIFF_CHARACTERS) if change else ""
     return f"{idea}\n{diff}\n{failure[:FAILURE_CHARACTERS]}"
-
-
-def _rank(verdict: Verdict) -> int:
-    return {
-        VerdictKind.PROVEN: 5,
-        VerdictKind.FIXED: 4,
-        VerdictKind.PASSING: 3,
-        VerdictKind.NOT_FIXED: 2,
-        VerdictKind.BROKEN: 1,
-    }.get(verdict.kind, 0)
 
 
 def is_abandoned(context: SessionContext, candidate: Candidate) -> bool:

@@ -134,12 +134,7 @@ def rejection_reason(
         is_existing_test or not innermost or not is_test_path(innermost[0].path)
     ):
         return _slowness_reason(result, after)
-    if (
-        is_quoted_in_issue(failure, issue)
-        or _has_type_of_issue(failure, issue)
-        or _is_forbidden_callback(failure)
-        or _lacks_asserted_item(failure)
-    ):
+    if is_quoted_in_issue(failure, issue) or _has_type_of_issue(failure, issue) or _is_asserted(failure):
         return ""
     if failure.type in ASSERTIONS:
         return _own_assertion(result, failure, edited_sources)
@@ -248,22 +243,17 @@ def is_quoted_in_issue(failure: Failure, issue: str) -> bool:
     )
 
 
-def _is_forbidden_callback(failure: Failure) -> bool:
-    """Tell whether the code under test called back into the test file, where a `raise` forbids the call."""
+def _is_asserted(failure: Failure) -> bool:
+    """Tell whether a test asserts in other words.
+
+    An item is not there, as in `assert x["count"] == 1`, or code calls a test double that raises.
+    """
+    line = next((line for line in reversed(failure.text.splitlines()) if line.startswith(">")), "")
     frames = frames_in_tree(failure)
     is_callback = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
-    return is_callback and RAISE.match(_failing_line(failure)) is not None
-
-
-def _lacks_asserted_item(failure: Failure) -> bool:
-    """Tell whether an assertion of the test is about an item that is not there, such as `x["count"] == 1`."""
-    return failure.type in ABSENCES and ASSERT.match(_failing_line(failure)) is not None
-
-
-def _failing_line(failure: Failure) -> str:
-    """Return the line of the extract where the exception was raised; empty if none is marked."""
-    marked_lines = [line for line in failure.text.splitlines() if line.startswith(">")]
-    return marked_lines[-1] if marked_lines else ""
+    return (failure.type in ABSENCES and ASSERT.match(line) is not None) or (
+        is_callback and RAISE.match(line) is not None
+    )
 
 
 def _is_distinctive(part: str) -> bool:
@@ -464,35 +454,29 @@ CLOSE = 0.85
 """Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
 
 
-def classify_failure(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
-    """Return the class of a red result and half a sentence on why.
+def classify_failure(result: TestResult, *, before: TestResult | None) -> Cause:
+    """Return the class of a red result; `before` is that of the same test on the untouched base.
 
-    `before` is the result of the same test on the untouched base. The environment counts as the cause only if
-    the base failed for the same lack: what the change brings about is its own fault.
+    The environment is the cause only if the base failed for the same lack: what the change brings about is
+    its own fault.
     """
     failure = result.failure or Failure(type="", message="")
     lack = environment_problem(failure)
     if lack and before and before.failure and environment_problem(before.failure) == lack:
-        return "environment", lack
+        return "environment"
     if failure.type in ("Timeout", NEVER_ENDING) or failure.message.startswith("Timeout "):
-        return "time-out", "it did not end in its time"
+        return "time-out"
     if result.when == "collect":
-        return "collection", f"its file cannot be collected: {failure.headline}"
+        return "collection"
     frames = frames_in_tree(failure)
-    if result.when != "call" or any(frame.function in FIXTURES for frame in frames[:1]):
-        return "test error", f"a fixture fails: {failure.headline}"
-    if failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path):
-        return (
-            "test error",
-            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {failure.headline}",
-        )
-    return "logic", failure.headline
+    is_in_test = failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path)
+    return "test error" if is_in_test or _is_in_fixture(result, failure) else "logic"
 
 
 def with_cause(result: TestResult, *, before: TestResult | None) -> TestResult:
     """Return the result with its class added, if it is red and has none."""
     return (
-        result.model_copy(update={"cause": classify_failure(result, before=before)[0]})
+        result.model_copy(update={"cause": classify_failure(result, before=before)})
         if result.red and result.cause is None
         else result
     )
@@ -565,7 +549,7 @@ def describe_missing_tests(before: TestReport, after: TestReport) -> str:
         reason = f" ({first.failure.headline})" if first.failure else ""
         more = f", nor {len(after.failures) - 1} more" if len(after.failures) > 1 else ""
         return f"No test ran, {where}: {first.id} cannot be collected{more}{reason}."
-    if after.problem is None or after.problem.kind != "no_tests":
+    if after.problem is None or not after.is_complete:
         return ""
     lines = [line.strip(" =") for line in after.output.splitlines() if line.strip(" =")]
     tail = " | ".join(lines[-OUTPUT_LINES:])

@@ -99,17 +99,10 @@ def _names_error(issue: str, result: TestResult) -> bool:
     return any(name in words and _is_identifier(name, issue) for name in {*_WORD.findall(issue)})
 
 
-def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
-    """Tell whether a red test shares an example, a message or an identifier with the issue.
-
-    `more` are names that the test is about; any mention of them counts.
-    """
+def shares_names(issue: str, result: TestResult, tree: Path) -> bool:
+    """Tell whether a red test shares an example, a message or an identifier with the issue."""
     body = read_test_source(tree, result.id)
-    return bool(
-        {name.rstrip("()") for name in more} & {*_WORD.findall(issue)}
-        or _strong_tie(issue, result, body)
-        or _shared_identifiers(issue, result, body)
-    )
+    return bool(_strong_tie(issue, result, body) or _shared_identifiers(issue, result, body))
 
 
 def names_definitions(issue: str, tree: Path) -> bool:

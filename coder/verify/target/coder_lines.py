@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from coder_observe import ignore  # type: ignore[import-not-found]  # on the import path of the run
+
 MONITORING: Any = getattr(sys, "monitoring", None)
 SETTRACE, GETTRACE = sys.settrace, sys.gettrace
 MOST_CALLS = 1_000_000
@@ -165,8 +167,3 @@ def code_objects(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from code_objects(constant)
-
-
-def ignore(_frame: FrameType, _event: str, _argument: Any) -> Any:
-    """Trace function of frames about which nothing is to be known."""
-    return ignore
