@@ -60,32 +60,29 @@ class ChangedCode(NamedTuple):
     """True if fields of a decorated class differ: methods that are generated from them are in no file."""
 
 
-class Side(NamedTuple):
-    """Environment in which a tree is run."""
-
-    project: Project
-    runner: PytestRunner
-
-
 class Replay(NamedTuple):
     """Output of one process that replays calls."""
 
     answers: Sequence[tuple[str, ...]] = ()
-    replaced: frozenset[str] = frozenset()
-    """Names of the standard library whose code is the project's."""
-    is_complete: bool = False
-    """True if the names are known."""
+    replaced: frozenset[str] | None = None
+    """Names of the standard library whose code is the project's; None if they are not known."""
 
 
 class BehaviorRuns:
     """Compares the behavior of a change with its base's, for one project."""
 
     def __init__(
-        self, base: Side, change: Side | None = None, *, sandbox: Sandbox, scratch: Path, seconds: float
+        self,
+        base: PytestRunner,
+        change: PytestRunner | None = None,
+        *,
+        sandbox: Sandbox,
+        scratch: Path,
+        seconds: float,
     ) -> None:
         """Prepare to compare, with so many seconds for the answers of one change.
 
-        `change` is the environment of the change where it differs, as by other versions of packages.
+        `change` runs the change where its environment differs, as by other versions of packages.
         """
         self._sides = (base, change or base)
         self._sandbox = sandbox
@@ -139,7 +136,7 @@ class BehaviorRuns:
         The tests themselves may take `run_seconds`; those in `passing` pass on the change, and count unless
         they are red on the base.
         """
-        if not all(side.runner.is_recorded for side in self._sides) or self._seconds <= 0:
+        if not all(side.is_recorded for side in self._sides) or self._seconds <= 0:
             return None
         deadline = time.monotonic() + self._seconds
         with ThreadPoolExecutor(2) as pool:
@@ -170,7 +167,7 @@ class BehaviorRuns:
 
     def _record(
         self,
-        side: Side,
+        runner: PytestRunner,
         tree: Path,
         code: ChangedCode,
         *,
@@ -179,10 +176,8 @@ class BehaviorRuns:
         run_seconds: float,
     ) -> RecordedCalls:
         """Run tests in a tree, and record the answers to their calls."""
-        request = call_request(
-            tree, code, targets=targets, command=side.runner.command, seconds=self._seconds / 2
-        )
-        return side.runner.record_calls(
+        request = call_request(tree, code, targets=targets, command=runner.command, seconds=self._seconds / 2)
+        return runner.record_calls(
             tree, [*targets, *tests], request, timeout_seconds=self._seconds + run_seconds
         )
 
@@ -223,9 +218,9 @@ class BehaviorRuns:
         keys = [key for key, _ in own]
         sides = list(zip(self._sides, (base, change), strict=True))
 
-        def replay(job: tuple[bool, tuple[Side, Path]]) -> Replay:
-            later, (side, tree) = job
-            return self._replay(side.project, tree, code, calls, seconds, later=later)
+        def replay(job: tuple[bool, tuple[PytestRunner, Path]]) -> Replay:
+            later, (runner, tree) = job
+            return self._replay(runner.project, tree, code, calls, seconds, later=later)
 
         jobs = [*product((False, True), sides)] if has_targets else [(False, sides[0])]
         with ThreadPoolExecutor(2) as pool:
@@ -235,7 +230,8 @@ class BehaviorRuns:
         for now, later in ((old, old_later), (new, new_later)):
             rows = zip(keys, now.answers, [*later.answers, *[()] * len(now.answers)], strict=False)
             replayed.append({key: Replayed(first, second) for key, first, second in rows})
-        return replayed[0], replayed[1], new.replaced - old.replaced if old.is_complete else frozenset()
+        replaced = frozenset() if old.replaced is None else (new.replaced or frozenset()) - old.replaced
+        return replayed[0], replayed[1], replaced
 
     def _replay(
         self,
@@ -287,12 +283,9 @@ class BehaviorRuns:
             except SandboxError:
                 return Replay()
         lines = execution.output.splitlines()
-        objects = [json.loads(line) for line in lines if line.startswith('{"replaced": ')]
-        return Replay(
-            answers=[_read_line(line) for line in lines if line.startswith("[")],
-            replaced=frozenset(name for found in objects for name in found["replaced"]),
-            is_complete=bool(objects),
-        )
+        objects = (json.loads(line)["replaced"] for line in lines if line.startswith('{"replaced": '))
+        answers = [_read_line(line) for line in lines if line.startswith("[")]
+        return Replay(answers, next(map(frozenset, objects), None))
 
 
 def _read_line(line: str) -> tuple[str, ...]:

@@ -109,8 +109,7 @@ class Runs:
                 ),
             )
         self._account(summarize_run("collection on the base", existing, report), started)
-        is_empty = report.problem is not None and report.problem.kind == "no_tests"
-        return report.model_copy(update={"problem": None}) if is_empty else report
+        return report.model_copy(update={"problem": None}) if report.is_complete else report
 
     def run_both(self, first: "SideRun", second: "SideRun") -> tuple[TestReport, TestReport]:
         """Run tests on two sides at the same time.
@@ -265,8 +264,7 @@ class Runs:
         is_offered = self._cutoff is not None and not self._cut.is_set()
         with self._cutoff.offer(self._cut) if self._cutoff and is_offered else nullcontext():
             report = self.runner.run_parallel(place, tests, **options)
-        is_partial = report.problem is not None and report.problem.kind == "timeout"
-        if is_partial and self._cut.is_set():
+        if report.is_cut and self._cut.is_set():
             self.is_cut = True
             # What ran when the user cut it short had no time to end: that says nothing.
             ended = [
@@ -332,31 +330,26 @@ class BaseTests:
 
         Unless `whole`, a long one is cut off or not tried where tests can be run singly.
         """
-        seconds = BASELINE_SECONDS if self._runner.is_recorded else None
-        report = self._measure(progress, None if whole else seconds)
-        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
-            return report
-        return self._measure(progress, None, anew=True)
-
-    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
+        seconds = None if whole or not self._runner.is_recorded else BASELINE_SECONDS
         with self._lock:
-            if self.report is None or (anew and not self._is_whole):
-                self._is_whole = seconds is None
-                with self._trees.checkout(self._trees.base, ()) as tree:
-                    if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
-                        self.report = TestReport(
-                            command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
-                        )
-                    else:
-                        told = with_label("baseline", progress)
-                        self.report = self._store.recall(
-                            (content_key(tree), "suite"),
-                            lambda: self._runner.run_parallel(
-                                tree, timeout_seconds=seconds, progress=told, is_base=True
-                            ),
-                        )
-                        self.learn_duration(self.report)
+            known = self.report
+            if known is not None and (seconds is not None or self._is_whole or not known.is_cut):
+                return known
+            self._is_whole = seconds is None
+            with self._trees.checkout(self._trees.base, ()) as tree:
+                self.report = self._run_suite(tree, seconds, with_label("baseline", progress))
             return self.report
+
+    def _run_suite(self, tree: Path, seconds: float | None, told: Progress | None) -> TestReport:
+        if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
+            problem = RunProblem(kind="timeout", text=reason)
+            return TestReport(command=self._runner.command, problem=problem)
+        report = self._store.recall(
+            (content_key(tree), "suite"),
+            lambda: self._runner.run_parallel(tree, timeout_seconds=seconds, progress=told, is_base=True),
+        )
+        self.learn_duration(report)
+        return report
 
     def learn_duration(self, report: TestReport) -> None:
         """Remember how long a whole suite took."""
@@ -384,10 +377,7 @@ class BaseTests:
         if not runs.runner.is_recorded:
             return before
         files = tuple(dict.fromkeys(map(test_file_of, tests)))
-        if after.problem is not None and after.problem.kind != "no_tests":
-            listed = self._collect_reached(files, after, runs)
-        else:
-            listed = self.collect(files, runs)
+        listed = self.collect(files, runs) if after.is_complete else self._collect_reached(files, after, runs)
         if self._slow_files:  # the change leaves most of them as they are
             ids = tuple(result.id for result in after.results if test_file_of(result.id) in self._slow_files)
             listed = listed.model_copy(update={"collected": (*listed.collected, *ids)})
@@ -419,7 +409,7 @@ class BaseTests:
 
     def learn(self, report: TestReport) -> None:
         """Remember the results of a run on the base, also of one that did not end."""
-        if report.problem is None or report.problem.kind == "timeout":
+        if report.problem is None or report.is_cut:
             self._known = merge_reports(self._known, report.model_copy(update={"problem": None}))
 
     def collect(self, files: Sequence[str], runs: Runs, *, seconds: float = COLLECTION_SECONDS) -> TestReport:
@@ -432,7 +422,7 @@ class BaseTests:
             return self._whole if not files else in_files(self._whole, files)
         if new := [path for path in files if path not in {*self._files, *self._slow_files}]:
             report = runs.collect_on_base(new, seconds)
-            if report.problem is not None and report.problem.kind == "timeout":
+            if report.is_cut:
                 ids = (*report.collected, *(result.id for result in report.results))
                 listed = frozenset(map(test_file_of, ids))
                 self._slow_files |= {*new} - listed
@@ -479,13 +469,12 @@ def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
     """
     ran = {result.id: result.outcome for result in after.results}
     uncollected = tuple(f"{result.id}::" for result in after.results if result.when == "collect")
-    is_complete = after.problem is None or after.problem.kind == "no_tests"
-    if not is_complete:  # whether one that is skipped ran before would not make the verdict a better one
+    if not after.is_complete:  # whether a skipped one ran before would not better the verdict
         ran = {test: "passed" if outcome == "skipped" else outcome for test, outcome in ran.items()}
     absent = {
         test
         for test in collected
-        if test not in ran and (is_complete or (uncollected and test.startswith(uncollected)))
+        if test not in ran and (after.is_complete or (uncollected and test.startswith(uncollected)))
     }
     changed_functions = {test.partition("[")[0] for test in absent if "[" in test}
     return [

@@ -58,7 +58,6 @@ from coder.verify.failures import (
     rejection_reason,
     with_cause,
 )
-from coder.verify.layout import option_words, pytest_options
 from coder.verify.report import (
     describe_old_failures,
     find_regressions,
@@ -280,9 +279,7 @@ class Judge:
             self._run_old_versions()  # it ran beside the targets, which listened at the same port
         for report, is_cut in ((on_change, False), (on_base, True)):
             problem = report.problem
-            if problem is not None and (
-                problem.kind not in PARTIAL or (problem.kind == "timeout" and not is_cut)
-            ):
+            if problem is not None and (problem.kind not in PARTIAL or (report.is_cut and not is_cut)):
                 self._stop_for(problem)
                 return
         known_files = change.test_files
@@ -557,11 +554,10 @@ class Judge:
         facts.after = after if side == "change" and after.results else merge_reports(after, own)
         if self._has_no_result(facts.after):
             return
-        has_ended = after.problem is None or after.problem.kind == "no_tests"
         is_left_out = match_test_ids((*change.own_tests, *change.removed_tests))
         before = tests_among(change.before, self._scope_tests) if facts.reaching else change.before
         lost = find_regressions(
-            before, after, among=lambda test: not is_left_out(test), missing_counts=has_ended
+            before, after, among=lambda test: not is_left_out(test), missing_counts=after.is_complete
         )
         suspected = [
             result for result in lost if not (is_gone(result) and self._has_successor(result, after))
@@ -604,7 +600,7 @@ class Judge:
 
     def _has_no_result(self, after: TestReport) -> bool:
         """Tell whether a run was cut before any test of the change had ended; leave open that it was cut."""
-        if after.problem is None or after.problem.kind != "timeout":
+        if not after.is_cut:
             return False
         ran = sum(result.when != "collect" for result in after.results)
         if not (ran or self._targets.on_change.results):
@@ -626,8 +622,7 @@ class Judge:
         whole = TestReport(command=change.before.command)
         if scope.whole or scope.selection is None:
             whole = self._run_chunk((), side, scope.seconds)
-            is_late = whole.problem is not None and whole.problem.kind == "timeout" and not self.runs.is_cut
-            if scope.selection is None or not is_late:
+            if scope.selection is None or not whole.is_cut or self.runs.is_cut:
                 return whole
         facts.reaching = scope.selection
         tests = self._scope_tests = change.find_existing_tests(scope.selection)
@@ -650,11 +645,10 @@ class Judge:
             left = deadline - time.monotonic()
             size = next_chunk_size(size, last, left=left, file_seconds=self._file_seconds)
             selected = None if last.selected is None else last.selected + (report.selected or 0)
-            is_empty = last.problem is not None and last.problem.kind == "no_tests"
-            problem = None if is_empty else last.problem
+            problem = None if last.is_complete else last.problem
             report = merge_reports(report, last).model_copy(update={"selected": selected, "problem": problem})
             if problem is not None:
-                is_late = problem.kind == "timeout" and not self.runs.is_cut
+                is_late = last.is_cut and not self.runs.is_cut
                 return report.model_copy(update={"problem": OUT_OF_TIME}) if is_late else report
         return report
 
@@ -1010,8 +1004,9 @@ class Judge:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"
                     self._facts.cap(UNTIED, text)
                     return
-                if uncollected := self._describe_uncollected():
-                    self._facts.cap("uncollected", uncollected)
+                if files := ", ".join(self._change.uncollected_tests[:SHOWN]):
+                    command = self._change.before.command
+                    self._facts.cap("uncollected", f"`{command}` collects no test of {files}")
                 elif skipped := self._find_skipped():
                     verb = "is" if len(skipped) == 1 else "are"
                     text = f"{condense_tests(skipped)}, added or edited by the change, {verb} skipped here"
@@ -1039,20 +1034,6 @@ class Judge:
             if result.outcome == "skipped" and self._change.changes_test(result.id)
         ]
 
-    def _describe_uncollected(self) -> str:
-        """Return which changed files have tests that the runner does not collect, and why; empty if none."""
-        files = self._change.uncollected_tests
-        if not files:
-            return ""
-        command = self._change.before.command
-        runner = f"`{command}`"
-        if "pytest" in command:
-            with self._change.split.read("change") as tree:
-                patterns = pytest_options(tree)[1].get("python_files", "test_*.py *_test.py")
-            runner = f"pytest (python_files = {' '.join(option_words(patterns))})"
-        verb = "is" if len(files) == 1 else "are"
-        return f"{', '.join(files[:SHOWN])} {verb} not collected by {runner}"
-
     def _find_untied(self) -> list[str]:
         """Return the red tests of the base that are green on the change, which nothing ties to the issue."""
         ran = merge_reports(self._targets.on_change, self._facts.after or self._targets.on_change)
@@ -1069,9 +1050,8 @@ def _leaves(targets: Sequence[str]) -> list[str]:
 
 def _has_started_nothing(report: TestReport) -> bool:
     """Tell whether no test could be run at all, for another reason than time."""
-    is_late = report.problem is not None and report.problem.kind == "timeout"
     has_failed = report.problem is not None or bool(report.results)
-    return has_failed and not is_late and all(result.when == "collect" for result in report.results)
+    return has_failed and not report.is_cut and all(result.when == "collect" for result in report.results)
 
 
 def _count_passing_by_file(report: TestReport) -> defaultdict[str, Counter[str]]:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -113,7 +113,7 @@ class PytestRunner:
         `scratch` is a directory outside of any tree that sandboxed commands may write; `denied` are the
         resources that the sandbox keeps from tests.
         """
-        self._project = project
+        self.project = project
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
@@ -128,7 +128,7 @@ class PytestRunner:
 
     @property
     def command(self) -> str:
-        return self._project.command.text
+        return self.project.command.text
 
     def run(
         self,
@@ -156,16 +156,16 @@ class PytestRunner:
 
     @property
     def is_recorded(self) -> bool:
-        return self._project.command.is_recorded
+        return self.project.command.is_recorded
 
     @property
     def is_selective(self) -> bool:
         """True if single test files can be run."""
-        return self._project.command.is_selective
+        return self.project.command.is_selective
 
     @property
     def collects_file_by_file(self) -> bool:
-        return self._project.command.is_pytest
+        return self.project.command.is_pytest
 
     def collect(
         self,
@@ -217,7 +217,7 @@ class PytestRunner:
         if self._cores < 2 or self._history.read().is_serial:
             return False
         words = option_words(pytest_options(tree)[1].get("addopts", ""))
-        words += self._project.command.argv[1:]
+        words += self.project.command.argv[1:]
         if not self.is_recorded or any(word.startswith(XDIST_OPTIONS) for word in words):
             return False
         single = sum("::" in test for test in tests)
@@ -259,12 +259,12 @@ class PytestRunner:
         None where it did not end by itself, not all tests ran, or they are of several packages.
         """
         tree = tree.resolve()
-        parts = self._project.command.divide(tree, normalize_test_ids(tests, tree))
-        if not self.is_recorded or self._project.problem is not None or len(parts) != 1:
+        parts = self.project.command.divide(tree, normalize_test_ids(tests, tree))
+        if not self.is_recorded or self.project.problem is not None or len(parts) != 1:
             return None
         (part,) = parts
         with numbered_directory(self._scratch, "run-") as place:
-            launched = prepare_plain_launch(self._project, tree, place, run=part)
+            launched = prepare_plain_launch(self.project, tree, place, run=part)
             try:
                 execution = self._sandbox.run(
                     launched.argv,
@@ -276,7 +276,7 @@ class PytestRunner:
                 )
             except SandboxError:
                 return None
-        if not self._project.command.is_pytest and not _has_run(execution.output, len(tests)):
+        if not self.project.command.is_pytest and not _has_run(execution.output, len(tests)):
             return None
         is_over = not execution.timed_out and execution.exit_code != CRASHED
         return execution.exit_code if is_over else None
@@ -290,18 +290,18 @@ class PytestRunner:
         *,
         answers: list[Mapping[str, Any]] | None = None,
     ) -> TestReport:
-        if self._project.problem is not None:
-            return TestReport(command=self.command, problem=self._project.problem)
+        if self.project.problem is not None:
+            return TestReport(command=self.command, problem=self.project.problem)
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
-        if self._project.command.is_pytest:
+        if self.project.command.is_pytest:
             tests = resolve_data_tests(tree, tests)
-        if tests and not existing_test_paths(tests, tree) and self._project.command.is_selective:
+        if tests and not existing_test_paths(tests, tree) and self.project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
         limits = self._run_limits(options.get("timeout_seconds"))
         deadline = time.monotonic() + limits.wall_seconds
         reports: list[TestReport] = []
-        for part in self._project.command.divide(tree, tests):
+        for part in self.project.command.divide(tree, tests):
             if reports and (reports[-1].problem == CUT_SHORT or time.monotonic() >= deadline):
                 break
             left = limits.model_copy(update={"wall_seconds": max(1.0, deadline - time.monotonic())})
@@ -332,7 +332,7 @@ class PytestRunner:
         answers = [] if answers is None else answers
         tests, expect_loaded, cut = part.tests, options.get("expect_loaded", ()), options.get("cut")
         paths = existing_test_paths(tests, tree)
-        roots = (*source_roots(tree / part.root), *self._project.import_roots(tree)) if expect_loaded else ()
+        roots = (*source_roots(tree / part.root), *self.project.import_roots(tree)) if expect_loaded else ()
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         recording = Recording()
         with (
@@ -356,9 +356,9 @@ class PytestRunner:
                     "most": limits.wall_seconds / ENDLESS_SHARE,
                 },
             }
-            own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths, tests=tests)
+            own = Run(argv=self.project.command.argv, tree=tree, place=place, files=paths, tests=tests)
             launched = self._prepare(own, request, part)
-            if not self._project.command.is_recorded:  # Python's runners are taken to build nothing
+            if not self.project.command.is_recorded:  # Python's runners are taken to build nothing
                 self._sandbox.select_builds(place, tree_digest(tree))
             began = time.monotonic()
             try:
@@ -374,11 +374,11 @@ class PytestRunner:
             except SandboxError as error:
                 text = describe_missing_program(str(error), tree) or " ".join(str(error).split())
                 return TestReport(command=self.command, problem=RunProblem(kind="stopped", text=text))
-            if options.get("is_base") and not self._project.command.is_recorded:
+            if options.get("is_base") and not self.project.command.is_recorded:
                 self._sandbox.share_builds(place)
             answers += read_json_lines(place / "answers")
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
-            builds = self._project.command.builds
+            builds = self.project.command.builds
             found = read_results(self._adapter, finished, (), builds) if self._adapter else None
         if execution.killed_after is not None:
             recording.drop_failures_since(began + execution.killed_after)
@@ -394,13 +394,13 @@ class PytestRunner:
             else run_problem(
                 recording,
                 execution,
-                runner=self._project.command.runner,
+                runner=self.project.command.runner,
                 wall_seconds=limits.wall_seconds,
             )
         )
         if problem is not None and problem.kind in ("usage", "no_report"):
             problem = problem.model_copy(
-                update={"text": problem.text + install_advice(problem.text, tree, self._project.interpreter)}
+                update={"text": problem.text + install_advice(problem.text, tree, self.project.interpreter)}
             )
         report = self._build_report(recording, execution, tree, problem, found, tests)
         results = (*mark_sandbox_failures(report.results, self._denied), *endless)
@@ -414,14 +414,14 @@ class PytestRunner:
         )
 
     def _prepare(self, run: Run, request: Mapping[str, Any], part: PackageRun) -> Invocation:
-        command = self._project.command
+        command = self.project.command
         if self._adapter is not None:
             invocation = prepare_run(self._adapter, run, command.builds)
-            variables = {**self._project.environment, **invocation.environment, **command.environment}
+            variables = {**self.project.environment, **invocation.environment, **command.environment}
             return Invocation(argv=invocation.argv, environment=variables)
         if command.is_recorded:
             return prepare_cold_launch(
-                self._project,
+                self.project,
                 run.tree,
                 run.place,
                 run=part,
@@ -429,7 +429,7 @@ class PytestRunner:
                 request=request,
             )
         environment = prepare_launch(
-            self._project, run.tree, run.place, paths=(), requests={REPORT: request}
+            self.project, run.tree, run.place, paths=(), requests={REPORT: request}
         ).environment
         # Reports are read from the output: lines of two streams must keep their order.
         return Invocation(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
@@ -449,7 +449,7 @@ class PytestRunner:
             if timeout_seconds is None
             else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
         )
-        output_limit = {} if self._project.command.is_recorded else {"output_bytes": PRINTED_BYTES}
+        output_limit = {} if self.project.command.is_recorded else {"output_bytes": PRINTED_BYTES}
         return self._limits.model_copy(update={**wall_limit, **output_limit})
 
     def _build_report(
@@ -473,9 +473,9 @@ class PytestRunner:
             selected=recording.collected,
             collected=tuple(recording.listed),
         )
-        if not self._project.command.is_recorded:
+        if not self.project.command.is_recorded:
             report = report.model_copy(update={"indirect": True, "whole_only": adapted is None})
-        if recording.began or problem is not None or self._project.command.is_recorded:
+        if recording.began or problem is not None or self.project.command.is_recorded:
             results = (*recording.results, *(adapted or ()), *crash_results(recording, problem))
             return report.model_copy(update={"results": results, "problem": problem})
         if found and not adapted:
@@ -485,7 +485,7 @@ class PytestRunner:
             missing = missing_results_problem(self.command, execution, has_tests=has_tests)
             return report.model_copy(update={"problem": missing})
         reported = adapted or parse_reports(
-            self._project.command.argv,
+            self.project.command.argv,
             "" if execution.truncated else execution.output,
             tree,
             since=time.time() - execution.seconds - 1,
@@ -793,25 +793,11 @@ def is_missing_module(report: TestReport) -> bool:
 
 
 def sample_files(tree: Path) -> tuple[str, ...]:
-    """Return small test files of a tree, of different directories first."""
-    by_directory: dict[str, list[tuple[int, str]]] = {}
-    for path, tests in sorted(Counter(map(test_file_of, find_tests(tree))).items()):
-        by_directory.setdefault(path.rpartition("/")[0], []).append((tests, path))
-    queues = [sorted(files) for _, files in sorted(by_directory.items())]
-    ordered = [
-        queue[index]
-        for index in range(max(map(len, queues), default=0))
-        for queue in queues
-        if index < len(queue)
-    ]
-    sample: list[str] = []
-    total = 0
-    for tests, path in ordered:
-        if total >= SAMPLE_TESTS or len(sample) >= SAMPLE_FILES:
-            break
-        sample.append(path)
-        total += tests
-    return tuple(sample)
+    """Return the smallest test files of a tree, as many as it takes to have enough tests."""
+    counts = Counter(map(test_file_of, find_tests(tree)))
+    smallest = sorted(counts, key=lambda path: (counts[path], path))[:SAMPLE_FILES]
+    before = accumulate((counts[path] for path in smallest), initial=0)
+    return tuple(path for path, total in zip(smallest, before, strict=False) if total < SAMPLE_TESTS)
 
 
 def _headline(result: TestResult) -> str:

@@ -60,7 +60,7 @@ class RunStore:
                 report = TestReport.model_validate_json(file.read_bytes())
                 return report.model_copy(update={"stored": True})
         report = run()
-        if (report.problem is None or report.problem.kind == "no_tests") and keeps(report):
+        if report.is_complete and keeps(report):
             with suppress(OSError):
                 self._directory.mkdir(parents=True, exist_ok=True)
                 replace_text(file, self._without_secrets(report).model_dump_json())

@@ -3,11 +3,10 @@
 import ast
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -17,15 +16,12 @@ from coder.files.regular_files import read_regular_text
 from coder.python.source import Function, dump_node, parse_module, parse_or_empty
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
-    is_module,
-    is_package,
     may_configure,
-    option_words,
     pytest_options,
+    runs_examples,
     source_roots,
     test_file_predicate,
 )
-from coder.verify.packages import find_packages, package_of
 
 DJANGO = "DJANGO_SETTINGS_MODULE"
 LEVELS = 3
@@ -63,13 +59,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
 
     None if it may reach any test.
     """
-    options = pytest_options(new)[1]
-    patterns = option_words(options.get("python_files", ""))
-
-    def is_test(path: str) -> bool:
-        name = PurePosixPath(path).name
-        return is_test_file(path) or any(fnmatchcase(name, pattern) for pattern in patterns)
-
+    is_test = test_file_predicate(new)
     texts = {path: read_regular_text(new / path) for path in project_files(new) if path.endswith(".py")}
     tests = sorted(filter(is_test, texts))
     touched = tuple(filter(is_test, changed))  # deleted ones too
@@ -87,7 +77,9 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
             return None
         else:
             (helpers if is_test_path(path) else sources).append(path)
-    files |= dict.fromkeys(_files_with_examples(new, sources, option_words(options.get("addopts", ""))))
+    if sources:
+        documents = (path for path in project_files(new) if not path.endswith(".py"))
+        files |= dict.fromkeys([*(sources if runs_examples(new) else ()), *filter(is_test, documents)])
     if any(
         changes_import_effects(read_regular_text(old / path), read_regular_text(new / path))
         for path in (*sources, *helpers)
@@ -98,10 +90,6 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         if not reached and not touched:
             return None
         files |= dict.fromkeys(reached)
-    if sources:
-        packages = find_packages(new)
-        unrelated = _unrelated_packages(new, packages, changed, texts)
-        files = {path: None for path in files if package_of(packages, path) not in unrelated}
     unreached = frozenset(path for path in touched if path not in files)
     return SuiteSelection(
         files=(*touched, *(path for path in files if path not in touched)),
@@ -256,43 +244,6 @@ def rank_by_nearness(
     return SuiteSelection(files=tuple(files), counts=counts)
 
 
-def _files_with_examples(tree: Path, sources: Sequence[str], options: Sequence[str]) -> Iterator[str]:
-    """Yield the files whose examples pytest runs where these sources change: themselves, and texts."""
-    if "--doctest-modules" in options:
-        yield from sources
-    words = [word.replace('"', "").replace("'", "") for word in options]
-    patterns = [word.partition("=")[2] for word in words if word.startswith("--doctest-glob=")]
-    patterns += [pattern for word, pattern in pairwise(words) if word == "--doctest-glob"]
-    for path in project_files(tree) if patterns and sources else ():
-        names = (path, PurePosixPath(path).name)
-        if any(fnmatchcase(name, pattern) for name in names for pattern in patterns) and (
-            ">>>" in read_regular_text(tree / path)
-        ):
-            yield path
-
-
-def _unrelated_packages(
-    tree: Path, packages: Sequence[str], changed: Sequence[str], texts: Mapping[str, str]
-) -> frozenset[str]:
-    """Return the packages tested by themselves that name no module of the changed ones or of their users."""
-    owners = {path: package_of(packages, path) for path in texts} if packages else {}
-    touched = {package_of(packages, path) for path in changed}
-    if not packages or "." in touched:
-        return frozenset()
-    words: dict[str, set[str]] = {owner: set() for owner in owners.values()}
-    for path, owner in owners.items():
-        words[owner] |= words_of(texts[path])
-    related, added = set(touched), set(touched)
-    while added:
-        roots = [root for owner in added for root in source_roots(tree / owner)]
-        names = {
-            child.stem for root in roots for child in root.iterdir() if is_module(child) or is_package(child)
-        }
-        added = {owner for owner in words.keys() - related if not names.isdisjoint(words[owner])}
-        related |= added
-    return frozenset(packages) - related
-
-
 def _order_importers(
     old: Path, new: Path, texts: Mapping[str, str], changed: Sequence[str], tests: Sequence[str]
 ) -> list[str]:
@@ -315,7 +266,7 @@ def _order_importers(
         level_of |= {name: level for name in names - level_of.keys() if frequency[name] <= most_files}
         names = _find_users({path: text for path, text in sources.items() if words[path] & names}, names)
     naming = {test: found for test in tests if (found := level_of.keys() & words[test])}
-    distances = build_graph(new, texts, words).distances(changed)
+    distances = import_distances(new, texts, words, changed)
     affinity = _affinities(changed, tests)
 
     def nearness(test: str) -> tuple[float, float]:
@@ -522,8 +473,6 @@ _IMPORT = re.compile(
 _COMMENT = re.compile(r"#[^\n]*")
 PARSED_SOURCES_CACHED = 5000
 """Size of the cache of parsed sources, least recently used first out."""
-ANY_FILE = "*"
-"""Stands for a name where a file imports dynamically, so that it may import any file."""
 
 
 @lru_cache(maxsize=PARSED_SOURCES_CACHED)
@@ -544,76 +493,62 @@ def imported_names(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
-class ImportGraph:
-    """The files of a tree and which of them importing a file executes."""
+def import_distances(
+    tree: Path, texts: Mapping[str, str], words: Mapping[str, frozenset[str]], changed: Iterable[str]
+) -> dict[str, int]:
+    """Return the files whose import may execute a changed one, with the number of imports between.
 
-    def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
-        self._known = frozenset(names)
-        self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
-        self._paths: dict[str, set[str]] = {}
-        for path in names:
-            for name in self._import_names(path):
-                self._paths.setdefault(name, set()).add(path)
-        self._importers: dict[str, set[str]] = {}
-        self._to_everything = {path for path, imports in names.items() if ANY_FILE in imports}
-        for path, imports in names.items():
-            for imported in self._resolve(path, imports):
-                self._importers.setdefault(imported, set()).add(path)
+    `texts` are those of a tree's Python files, and `words` theirs. Files that import what is not known may
+    execute any; they, and what imports them, come last.
+    """
+    paths: dict[str, set[str]] = defaultdict(set)
+    roots = [PurePosixPath(root.relative_to(tree)) for root in source_roots(tree)]
+    for path in texts:
+        for name in _import_names(path, texts, roots):
+            paths[name].add(path)
+    importers: dict[str, set[str]] = defaultdict(set)
+    for path, text in texts.items():
+        for name in imported_names(text):
+            parts = _absolute_name(path, name).split(".")
+            for length in range(1, len(parts) + 1):
+                for imported in paths.get(".".join(parts[:length]), ()):
+                    importers[imported].add(path)
+        for folder in PurePosixPath(path).parents:  # executed before it
+            importers[(folder / "__init__.py").as_posix()].add(path)
+            importers[(folder / "conftest.py").as_posix()].add(path)
+    distances: dict[str, int] = {}
 
-    def distances(self, paths: Iterable[str]) -> dict[str, int]:
-        """Return the files whose import may execute one of `paths`, with the number of imports between.
+    def spread(level: Iterable[str], distance: int) -> None:
+        while level := [path for path in dict.fromkeys(level) if path not in distances]:
+            distances.update(dict.fromkeys(level, distance))
+            level, distance = [other for path in level for other in importers.get(path, ())], distance + 1
 
-        Those that import what is not known may execute any; they, and what imports them, come last.
-        """
-        distances = dict.fromkeys(paths, 0)
-        self._spread(distances, [*distances])
-        last = max(distances.values(), default=0) + 1
-        unknown = [path for path in self._to_everything if path not in distances]
-        distances |= dict.fromkeys(unknown, last)
-        self._spread(distances, unknown)
-        return distances
+    spread(changed, 0)
+    unknown = [path for path in texts if _may_import_any(path, texts[path], words[path])]
+    spread(unknown, max(distances.values(), default=0) + 1)
+    return distances
 
-    def _spread(self, distances: dict[str, int], level: list[str]) -> None:
-        """Add what imports the files of a level, directly or not, one further than these."""
-        while level:
-            importers = {other: path for path in level for other in self._importers.get(path, ())}
-            level = [other for other in importers if other not in distances]
-            distances |= {other: distances[importers[other]] + 1 for other in level}
 
-    def _import_names(self, path: str) -> Iterable[str]:
-        """Yield every dotted name that the file may be imported under.
+def _may_import_any(path: str, text: str, words: frozenset[str]) -> bool:
+    runs_programs = STARTING & words or ("os" in words and _STARTS.search(text))
+    return bool(DYNAMIC & words or (runs_programs and is_test_path(path)))
 
-        Names are relative to the tree, to each source root, and to the directory above its outermost package.
-        """
-        pure = PurePosixPath(path)
-        top = next(
-            folder
-            for folder in pure.parents
-            if (folder / "__init__.py").as_posix() not in self._known or folder == PurePosixPath()
-        )
-        for start in {PurePosixPath(), top, *(PurePosixPath(root) for root in self._roots)}:
-            if pure.is_relative_to(start):
-                parts = pure.relative_to(start).with_suffix("").parts
-                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    def _resolve(self, path: str, names: frozenset[str]) -> set[str]:
-        files: set[str] = set()
-        for name in names:
-            absolute = _absolute_name(path, name).split(".")
-            for length in range(1, len(absolute) + 1):
-                files |= self._paths.get(".".join(absolute[:length]), set())
-        files |= {conftest for conftest in self._parents(path) if conftest != path}
-        return files
+def _import_names(path: str, known: Collection[str], roots: Sequence[PurePosixPath]) -> Iterator[str]:
+    """Yield every dotted name that a file may be imported under.
 
-    def _parents(self, path: str) -> set[str]:
-        """Return the packages and the conftest.py files above a file: they are executed before it."""
-        files = set()
-        for folder in PurePosixPath(path).parents:
-            for name in ("__init__.py", "conftest.py"):
-                candidate = (folder / name).as_posix()
-                if candidate in self._known:
-                    files.add(candidate)
-        return files
+    Names are relative to the tree, to each source root, and to the directory above its outermost package.
+    """
+    pure = PurePosixPath(path)
+    top = next(
+        folder
+        for folder in pure.parents
+        if (folder / "__init__.py").as_posix() not in known or folder == PurePosixPath()
+    )
+    for start in {PurePosixPath(), top, *roots}:
+        if pure.is_relative_to(start):
+            parts = pure.relative_to(start).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _absolute_name(path: str, name: str) -> str:
@@ -623,20 +558,6 @@ def _absolute_name(path: str, name: str) -> str:
     package = PurePosixPath(path).parent.parts
     level = len(name) - len(name.lstrip("."))
     return ".".join([*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])])
-
-
-def build_graph(tree: Path, texts: Mapping[str, str], words: Mapping[str, frozenset[str]]) -> ImportGraph:
-    """Return the graph of a tree's Python files from their texts, and the words of these."""
-
-    def may_import_any(path: str) -> bool:
-        runs_programs = STARTING & words[path] or ("os" in words[path] and _STARTS.search(texts[path]))
-        return bool(DYNAMIC & words[path] or (runs_programs and is_test_path(path)))
-
-    names = {
-        path: imported_names(text) | ({ANY_FILE} if may_import_any(path) else set())
-        for path, text in texts.items()
-    }
-    return ImportGraph(tree, names)
 
 
 def project_files(tree: Path) -> Iterator[str]:

@@ -154,7 +154,7 @@ def _conclude(facts: Facts) -> tuple[VerdictKind, str]:
     caps = facts.with_effect("cap")
     if caps or not (facts.targets or facts.example):
         kind = VerdictKind.PASSING
-    elif not facts.is_examined or facts.with_effect("open") or (facts.after and _is_cut(facts.after)):
+    elif not facts.is_examined or facts.with_effect("open") or (facts.after and facts.after.is_cut):
         kind = VerdictKind.FIXED
     else:
         kind = VerdictKind.PROVEN
@@ -200,7 +200,7 @@ def _describe_success(facts: Facts) -> str:
         ran = facts.after is None or facts.after.results or facts.after.collected
         none = f"no {'other ' if green else ''}test was found"
         unbroken = "nothing that passed before fails now" if ran else none
-        if facts.after is not None and _is_cut(facts.after):
+        if facts.after is not None and facts.after.is_cut:
             unbroken = f"none of the {_count_ran(facts.after)} tests that ran in the time given fails newly"
         return f"{green}{', and ' if green else ''}{unbroken}"
     return f"{green}{'; ' if green else ''}{describe_scope(facts.after, facts.reaching)}"
@@ -211,21 +211,17 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     ran, total = _count_ran(after), count_reaching(after, reaching)
     if not total:
         return "no test is known to reach the change"
-    if not _is_cut(after) and total == 1:
+    if not after.is_cut and total == 1:
         return "the only test that may use the changed code ran, with no new failure"
     skipped = after.outcome_counts.skipped
     skipping = f" ({skipped} of them skipped)" if skipped else ""
-    if not _is_cut(after):
+    if not after.is_cut:
         return f"{ran} of the {total} tests that may use the changed code ran{skipping}, with no new failure"
     share = f"{ran} of about {total}" if ran < total else f"{ran}"
     began = f"{share} tests that may use the changed code ran{skipping}"
     began += f" in {after.seconds:.0f} s, nearest first"
     why = after.problem.text.rstrip(".") if after.problem and after.problem != OUT_OF_TIME else ""
     return f"{began}, with no new failure{f' ({why})' if why else ''}"
-
-
-def _is_cut(after: TestReport) -> bool:
-    return after.problem is not None and after.problem.kind == "timeout"
 
 
 def _count_ran(after: TestReport) -> int:
@@ -235,7 +231,7 @@ def _count_ran(after: TestReport) -> int:
 def count_reaching(after: TestReport, reaching: SuiteSelection) -> int:
     """Return how many tests reach the change: counted where all could run, else at least the estimate."""
     ran = _count_ran(after)
-    return max(ran, after.selected or 0, reaching.total_tests) if _is_cut(after) else ran
+    return max(ran, after.selected or 0, reaching.total_tests) if after.is_cut else ran
 
 
 def _with_causes(facts: Facts, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:

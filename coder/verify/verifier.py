@@ -141,7 +141,7 @@ class WorktreeVerifier:
         self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
     ) -> TestReport:
         report = self._base.measure(progress, whole=whole)
-        if not near or report.problem is None or report.problem.kind != "timeout":
+        if not (near and report.is_cut):
             return report
         ran = self.results_on_base(near, progress, seconds=BASELINE_SECONDS)
         return report.model_copy(update={"results": ran.results, "seconds": report.seconds + ran.seconds})

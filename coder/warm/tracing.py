@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -26,31 +27,23 @@ hang too. A test that hangs because of the bug counts as failing.
 """
 
 
+@dataclass(frozen=True, kw_only=True)
 class PytestTracer:
-    def __init__(
-        self,
-        *,
-        project: Project,
-        sandbox: Sandbox,
-        scratch: Path,
-        limits: Limits,
-        test_seconds: float = TEST_SECONDS,
-    ) -> None:
-        """Prepare to trace; `scratch` is a directory outside of any tree, writable for sandboxed commands."""
-        self._project = project
-        self._sandbox = sandbox
-        self._scratch = scratch
-        self._limits = limits
-        self._test_seconds = test_seconds
+    project: Project
+    sandbox: Sandbox
+    scratch: Path
+    """A directory outside of any tree, writable for sandboxed commands."""
+    limits: Limits
+    test_seconds: float = TEST_SECONDS
 
     def trace(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Traces:
-        if self._project.problem is not None:
-            return Traces(problem=self._project.problem)
+        if self.project.problem is not None:
+            return Traces(problem=self.project.problem)
         tree = tree.resolve()
         with tempfile.TemporaryDirectory(
-            prefix="trace-", dir=self._scratch, ignore_cleanup_errors=True
+            prefix="trace-", dir=self.scratch, ignore_cleanup_errors=True
         ) as name:
             place = Path(name)
             requests: dict[str, dict[str, Any]] = {
@@ -59,11 +52,11 @@ class PytestTracer:
                     "select": [],
                     "watch": [],
                     "endless": {
-                        "floor": self._test_seconds,
+                        "floor": self.test_seconds,
                         "again": AGAIN_SECONDS,
                         "times": 0.0,
                         "longest": 0.0,
-                        "most": self._test_seconds,
+                        "most": self.test_seconds,
                     },
                 },
                 "coder_trace": {
@@ -74,18 +67,18 @@ class PytestTracer:
                 },
             }
             launched = prepare_launch(
-                self._project,
+                self.project,
                 tree,
                 place,
                 paths=directories_of_tests(tests, tree),
                 requests=requests,
                 plugin_path=PLUGIN_PATH,
             )
-            limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
+            limits = self.limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
             if progress is not None:
                 progress("tracing the failing tests and their neighbours")
             try:
-                execution = self._sandbox.run(
+                execution = self.sandbox.run(
                     launched.argv, cwd=tree, environment=launched.environment, limits=limits
                 )
             except SandboxError as error:

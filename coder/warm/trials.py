@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,13 +28,13 @@ COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
 """Allowed on top of the seconds for trials: to collect the tests, and to measure them on unchanged code."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class PytestTrials:
-    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
-        """Prepare for trials; `scratch` is a directory outside of any tree, writable in the sandbox."""
-        self._project = project
-        self._sandbox = sandbox
-        self._scratch = scratch
-        self._limits = limits
+    project: Project
+    sandbox: Sandbox
+    scratch: Path
+    """A directory outside of any tree, writable for sandboxed commands."""
+    limits: Limits
 
     def try_out(
         self,
@@ -81,7 +82,7 @@ class PytestTrials:
         tree = tree.resolve()
         guards = [*dict.fromkeys(test for edit in edits for test in edit.guards)]
         with tempfile.TemporaryDirectory(
-            prefix="trials-", dir=self._scratch, ignore_cleanup_errors=True
+            prefix="trials-", dir=self.scratch, ignore_cleanup_errors=True
         ) as name:
             place = Path(name)
             files = {file: str(place / file) for file in ("candidates", "results", "stop")}
@@ -97,7 +98,7 @@ class PytestTrials:
             if "calls" in request:
                 full_request["calls"] = {**request["calls"], "answers": str(place / "answers")}
             launched = prepare_launch(
-                self._project,
+                self.project,
                 tree,
                 place,
                 paths=existing_test_paths([*tests, *guards], tree),
@@ -116,9 +117,9 @@ class PytestTrials:
 
     def _run(self, launched: Invocation, tree: Path, seconds: float) -> None:
         wall_seconds = COLLECTING_SECONDS + seconds + SPARE_SECONDS
-        limits = self._limits.model_copy(update={"wall_seconds": wall_seconds})
+        limits = self.limits.model_copy(update={"wall_seconds": wall_seconds})
         try:
-            self._sandbox.run(launched.argv, cwd=tree, environment=launched.environment, limits=limits)
+            self.sandbox.run(launched.argv, cwd=tree, environment=launched.environment, limits=limits)
         except SandboxError:  # stopped or never started: readers of the results see their writer end
             return
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coder import __version__
 from coder.behavior.comparison import group_by_answers, read_answers
-from coder.behavior.runs import BehaviorRuns, Side, call_request, find_changed_code
+from coder.behavior.runs import BehaviorRuns, call_request, find_changed_code
 from coder.core.phases import Cutoff
 from coder.core.ports import (
     AnswerClasses,
@@ -133,7 +133,7 @@ class ProjectRuntime:
         if interpreter is not None:
             sides.append(use_interpreter(self.project, interpreter, os.environ))
         return BehaviorRuns(
-            *(Side(project, self.runner(project, sandbox)) for project in sides),
+            *(self.runner(project, sandbox) for project in sides),
             sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
             seconds=seconds,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from coder.behavior.runs import TARGET, BehaviorRuns, Side
+from coder.behavior.runs import TARGET, BehaviorRuns
 from coder.core.ports import Execution, Limits
 from coder.core.verdict import BehaviorReport, Finding
 from coder.core.verdict_summary import REMEDIES
@@ -528,7 +528,7 @@ def compare(
     runner = PytestRunner(
         project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(wall_seconds=60.0)
     )
-    runs = BehaviorRuns(Side(project, runner), sandbox=sandbox, scratch=sandbox.scratch, seconds=60)
+    runs = BehaviorRuns(runner, sandbox=sandbox, scratch=sandbox.scratch, seconds=60)
     old = "tests/test_shop.py::test_old"
     return runs.examine(
         place / "base",

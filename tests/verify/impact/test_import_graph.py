@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.select import build_graph, imported_names, select_test_files, words_of
+from coder.verify.select import import_distances, imported_names, select_test_files, words_of
 from tests.builders import write
 
 FILES = {
@@ -24,8 +24,10 @@ FILES = {
 
 def importers_of(tmp_path: Path, path: str) -> list[str]:
     write(tmp_path, FILES)
-    graph = build_graph(tmp_path, FILES, {name: words_of(text) for name, text in FILES.items()})
-    return sorted(importer.rpartition("/")[2] for importer in graph.distances([path]))
+    words = {name: words_of(text) for name, text in FILES.items()}
+    return sorted(
+        importer.rpartition("/")[2] for importer in import_distances(tmp_path, FILES, words, [path])
+    )
 
 
 def test_collects_imports_anywhere_in_source() -> None:

@@ -253,8 +253,8 @@ def test_names_changed_tests_that_are_not_collected(tmp_path: Path, path: str) -
     trees = FakeTrees(tmp_path, base, change)
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run_suite_alone), purpose=Purpose())
     verdict = verifier.verify(trees.patch, ())
-    line = f"{path} is not collected by pytest (python_files = test_*.py *_test.py)"
-    assert [text.partition(":")[0] for text in describe_open(verdict)] == [line]
+    (line,) = describe_open(verdict)
+    assert line.startswith(f"`pytest` collects no test of {path}: ")
 
 
 def test_names_changed_tests_that_are_skipped(tmp_path: Path) -> None:
