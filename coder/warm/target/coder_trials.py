@@ -24,15 +24,15 @@ import time
 import unittest
 import warnings
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 from _pytest.runner import call_and_report
 from _pytest.warnings import catch_warnings_for_item
 from coder_limits import TooLong  # type: ignore[import-not-found]  # on the import path of the run
+from coder_observe import ignore  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
-from coder_watch import ExecutedCode  # type: ignore[import-not-found]
 
 FIRST_LIMIT, AGAIN_LIMIT = 5.0, 0.5
 """Processor time limits, in seconds, for one test on the unchanged code, and once another one did not end;
@@ -94,14 +94,24 @@ class TrialSession:
             sys.path.insert(0, request["calls"]["modules"])
             self.record_calls = importlib.import_module("coder_calls").CallRecorder
             sys.path.remove(request["calls"]["modules"])
-        self.executed = ExecutedCode()
-        self.executed.start()
+        self.executed: dict[int, CodeType] = {}
+        """Code that runs before the trials do, by id."""
+        threading.settrace(self.note)
+        sys.settrace(self.note)
+
+    def note(self, frame: FrameType, _event: str, _argument: Any) -> Any:
+        """Remember the code of a function that begins."""
+        code = frame.f_code
+        self.executed[id(code)] = code
+        # Lines of Cython, where they are traced, call the answer, whatever it is.
+        return None if code.co_filename.endswith((".py", ">")) else ignore
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
-        self.executed.stop()
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type, unused-ignore]  # removes the trace function
         swapper = Swapper(self.request["tree"])
-        swapper.index_process([*self.executed.now().values()])
+        swapper.index_process([*self.executed.values()])
         session.config.option.tbstyle = "value"  # rendering is not read, and takes most of a failure's time
         gc.collect()
         gc.freeze()
