@@ -202,10 +202,15 @@ class PytestRunner:
     ) -> TestReport:
         if not self._is_worth_splitting(tree, tests):
             return self.run(tree, tests, stream=True, **options)
-        progress = _CombinedProgress(options.get("progress"))
+        progress, lines = options.get("progress"), dict[int, str]()
 
         def run_shard(index: int) -> TestReport:
-            shard_options: RunOptions = {**options, "progress": progress.listener(index)}
+            def tell(line: str) -> None:
+                lines[index] = line
+                if progress is not None:
+                    progress(" | ".join(lines[number] for number in sorted(lines)))
+
+            shard_options: RunOptions = {**options, "progress": tell}
             return self.run(tree, tests, **shard_options, shard=index, stream=True)
 
         with ThreadPoolExecutor(self._cores) as pool:
@@ -219,7 +224,7 @@ class PytestRunner:
         words = option_words(pytest_options(tree)[1].get("addopts", ""))
         words += self.project.command.argv[1:]
         if not self.is_recorded or any(word.startswith(XDIST_OPTIONS) for word in words):
-            return False
+            return self.is_recorded
         single = sum("::" in test for test in tests)
         whole = [test for test in tests if "::" not in test]
         counts = Counter(map(test_file_of, find_tests(tree, whole if tests else None)))
@@ -636,25 +641,6 @@ def merge_shards(reports: Sequence[TestReport]) -> TestReport:
             "lines": merge_lines([report.lines for report in reports]),
         }
     )
-
-
-class _CombinedProgress:
-    """Progress of several processes as one line."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._lines: dict[int, str] = {}
-        self._progress = progress
-
-    def listener(self, index: int) -> Progress | None:
-        if self._progress is None:
-            return None
-        progress = self._progress
-
-        def tell(line: str) -> None:
-            self._lines[index] = line
-            progress(" | ".join(self._lines[number] for number in sorted(self._lines)))
-
-        return tell
 
 
 SAMPLE_FILES, SAMPLE_TESTS = 12, 40

@@ -8,7 +8,7 @@ does.)
 """
 
 # A test may have replaced pathlib, and this must still write.
-# ruff: noqa: PTH120, PTH123
+# ruff: noqa: PTH123
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,7 @@ MOST_CASES = 20
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 REMOVED_VARIABLES = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
 START_CONTEXT: list[Any] = []
-"""Set by coder_start: the request, the path of its file, the audit, and the recorder of lines or None."""
+"""Set by coder_start: the request, the audit, and the recorder of lines or None."""
 
 
 def read_request() -> dict[str, Any]:
@@ -52,17 +52,17 @@ def read_request() -> dict[str, Any]:
 def pytest_load_initial_conftests() -> None:
     if START_CONTEXT:
         read_request()
-        START_CONTEXT[0][2].keep()
+        START_CONTEXT[0][1].keep()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if START_CONTEXT or "CODER_PYTEST_REQUEST" in REMOVED_VARIABLES:
         request = read_request()
-        recorder = Recorder(config, request, is_worker=hasattr(config, "workerinput"))
+        recorder = Recorder(config, request)
         config.pluginmanager.register(recorder, "coder_recorder")
         if "endless" in request:
             config.pluginmanager.register(EndlessTestPlugin(**request["endless"]), "coder_endless")
-        if request.get("stream") and can_stream(config):
+        if request.get("stream"):
             config.pluginmanager.register(FileByFile(recorder), "coder_stream")
 
 
@@ -70,28 +70,24 @@ pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
 
 
 class Recorder:
-    """Plugin that writes one line per phase.
+    """Plugin that writes one line per phase."""
 
-    In an xdist worker it only extends the reports for the controller.
-    """
-
-    def __init__(self, config: Any, request: dict[str, Any], is_worker: bool) -> None:
+    def __init__(self, config: Any, request: dict[str, Any]) -> None:
         self.config = config
-        self.file: str = START_CONTEXT[0][1] if START_CONTEXT else ""
-        self.audit: Any = START_CONTEXT[0][2] if START_CONTEXT else None
-        self.lines: Any = START_CONTEXT[0][3] if START_CONTEXT else None
+        self.audit: Any = START_CONTEXT[0][1] if START_CONTEXT else None
+        self.lines: Any = START_CONTEXT[0][2] if START_CONTEXT else None
         self.sign = make_signer(request.pop("key")) if "key" in request else None
         self.observer = Observer() if request.get("observe") else None
         self.request = request
         self.reached: dict[str, None] = {}
         """Accesses of the tree's code to the machinery that observes it, from the audit."""
-        self.is_worker = is_worker
         self.pid = os.getpid()
-        self.loaded: dict[str, list[str]] = {}
         # Bound now: a test may have replaced these functions by the time its report is written.
         self.calls = (os.open, os.write, os.fstat, os.getpid, json.dumps)
         self.opened: tuple[Any, ...] = ()
         """Path of the report, its descriptor, and the identity of the open file."""
+        # One process: what workers of xdist tell is not sealed, and large runs are shared out already.
+        config.option.dist, config.option.tx = "no", []
         config.option.maxfail = 0
         config.option.continue_on_collection_errors = True
         if request.get("collect"):
@@ -99,7 +95,7 @@ class Recorder:
 
     def write(self, kind: str, **fields: Any) -> None:
         _, write, _, getpid, dumps = self.calls
-        if self.is_worker or getpid() != self.pid:
+        if getpid() != self.pid:
             return
         if fields.get("id"):
             fields["id"] = self.request.get("prefix", "") + fields["id"]
@@ -148,29 +144,6 @@ class Recorder:
                 self.write("listed", id=item.nodeid)
         else:
             self.write("collected", count=len(session.items))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        self.write("collected", count=len(ids))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_setupnodes(self) -> None:
-        # For the workers about to start, which write nothing themselves; no test runs in this process.
-        self.lines = None
-        if self.file:
-            REMOVED_VARIABLES["CODER_PYTEST_REQUEST"] = self.file
-            with open(self.file, "w", encoding="utf-8") as file:
-                json.dump(self.request, file)
-            os.environ["PYTHONPATH"] = os.pathsep.join(
-                filter(None, [os.environ.get("PYTHONPATH"), os.path.dirname(__file__)])
-            )
-        os.environ.update(REMOVED_VARIABLES)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        output = getattr(node, "workeroutput", {})
-        self.add_loaded(output.get("coder_loaded", {}))
-        self.reached.update(dict.fromkeys(output.get("coder_reached", ())))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, Any, None]:
@@ -238,14 +211,11 @@ class Recorder:
         )
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> None:
-        self.add_loaded({name: [path] for name, path in watched_files(self.request["watch"])})
+    def pytest_sessionfinish(self, exitstatus: Any) -> None:
+        loaded = {name: [path] for name, path in watched_files(self.request["watch"])}
         self.collect_audit()
-        if self.is_worker:
-            session.config.workeroutput["coder_loaded"] = self.loaded
-            session.config.workeroutput["coder_reached"] = [*self.reached]
         lines = self.lines and self.lines.findings(has_started_processes=self.audit.has_started_processes)
-        self.write("finish", exit=int(exitstatus), loaded=self.loaded, reached=[*self.reached], lines=lines)
+        self.write("finish", exit=int(exitstatus), loaded=loaded, reached=[*self.reached], lines=lines)
 
     def collect_audit(self) -> None:
         """Add new findings of the audit."""
@@ -253,18 +223,6 @@ class Recorder:
             self.reached.update(dict.fromkeys(self.audit.findings() if self.audit is not None else ()))
         except Exception as error:  # noqa: BLE001 - the finish record must be written in any case
             self.reached[f"the functions of pytest could not be compared: {type(error).__name__}"] = None
-
-    def add_loaded(self, paths_by_module: dict[str, list[str]]) -> None:
-        """Add the files that watched modules were imported from."""
-        for name, paths in paths_by_module.items():
-            known = self.loaded.setdefault(name, [])
-            known.extend(path for path in paths if path not in known)
-
-
-def can_stream(config: Any) -> bool:
-    """Tell whether files can be collected one after another: this process runs the tests itself."""
-    is_distributed = getattr(config.option, "dist", "no") != "no" or hasattr(config, "workerinput")
-    return not is_distributed
 
 
 class FileByFile:

@@ -36,7 +36,7 @@ def main() -> None:
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
     calls = make_call_recorder(request)
     lines = make_line_recorder(request)
-    recorder = load_recorder(request, file, audit, lines)
+    recorder = load_recorder(request, audit, lines)
     if calls is not None:
         calls.watch(recorder.Recorder if request["runner"] == "pytest" else type(recorder))
     sys.path[:] = [*project, *other_entries, here]
@@ -90,7 +90,7 @@ def make_line_recorder(request: dict[str, Any]) -> Any:
     return LineRecorder(request["tree"], request["lines"])
 
 
-def load_recorder(request: dict[str, Any], file: str, audit: Any, lines: Any) -> Any:
+def load_recorder(request: dict[str, Any], audit: Any, lines: Any) -> Any:
     """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] != "pytest":
         from coder_unittest_report import Recorder  # type: ignore[import-not-found]
@@ -99,7 +99,7 @@ def load_recorder(request: dict[str, Any], file: str, audit: Any, lines: Any) ->
     options = os.environ.get("PYTEST_ADDOPTS")
     import coder_pytest_report  # type: ignore[import-not-found]
 
-    coder_pytest_report.START_CONTEXT.append((request, file, audit, lines))
+    coder_pytest_report.START_CONTEXT.append((request, audit, lines))
     if options is not None:  # taken back as the plugin was imported; pytest has still to read it
         os.environ["PYTEST_ADDOPTS"] = options
     return coder_pytest_report

@@ -86,9 +86,9 @@ def test_collection_error_is_told_once(tmp_path: Path, make_runner: Run) -> None
 
 
 @pytest.mark.thorough
-def test_project_that_distributes_tests_itself_is_left_to_it(tmp_path: Path, make_runner: Run) -> None:
+def test_project_that_distributes_tests_itself_is_split(tmp_path: Path, make_runner: Run) -> None:
     files = {f"test_{number}.py": COUNTED.format(number=number) for number in range(4)}
     files["pytest.ini"] = "[pytest]\naddopts = --durations=1\n"
     assert len(_run(tmp_path / "one", make_runner, files)[2]) == 2
     files["pytest.ini"] = "[pytest]\naddopts = -n 2\n"
-    assert _run(tmp_path / "two", make_runner, files)[2] == [None]
+    assert _run(tmp_path / "two", make_runner, files)[2] == [0, 1]
