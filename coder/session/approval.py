@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from coder.core.events import (
     ALLOW,
@@ -255,14 +255,6 @@ class ApprovalRequest(Value):
     """Rules to remember if it is always allowed; empty if it cannot be."""
 
 
-class Permission(Value):
-    """Answer of the user to a request."""
-
-    is_granted: bool
-    instruction: str = ""
-    """What the model should do instead."""
-
-
 class Approval:
     """Asks the user through the event log and waits for the matching answer."""
 
@@ -277,16 +269,13 @@ class Approval:
         self._waiting: dict[tuple[type[Value], str], asyncio.Future[Any]] = {}
         """Questions without an answer, by its type and their id."""
         self._count = 0
-        self._permitted: dict[ToolCall, Permission] = {}
-        """Decisions of the newest question that are not used yet.
-
-        An answer holds for one call, because ids of calls repeat.
-        """
+        self._permitted: dict[ToolCall, QuestionAnswered] = {}
+        """The newest answer for the calls that have not used it: it holds for each once, for ids repeat."""
         self.rules: tuple[Rule, ...] = ()
         """Rules for what the user has always allowed in this session."""
 
-    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> Permission:
-        """Return whether the call may be carried out, and what the user wants instead.
+    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> QuestionAnswered:
+        """Return whether the call may be carried out (REFUSE: it may not), and what is to be done instead.
 
         The first of a reply's requests asks for all of them in one question.
         """
@@ -296,8 +285,7 @@ class Approval:
                 rules = tuple(rule for request in requests for rule in request.rules)
                 self.rules += rules
                 self._remember(rules)
-            permission = Permission(is_granted=answer.option != REFUSE, instruction=answer.instruction)
-            self._permitted = {request.call: permission for request in requests}
+            self._permitted = {request.call: answer for request in requests}
         return self._permitted.pop(call)
 
     async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> QuestionAnswered:
@@ -353,12 +341,12 @@ class Approval:
         """
         question = self._next_question_id()
         self._log.append(review.model_copy(update={"question": question}))
-        if not self.attended:
-            all_hunks = tuple(range(len(split_git_diff(review.diff))))
-            answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
-        else:
+        if self.attended:
             decision = await self._wait_for(Decide, question)
             answer = ReviewAnswered(**decision.model_dump(), by="person")
+        else:
+            all_hunks = tuple(range(len(split_git_diff(review.diff))))
+            answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
         self._log.append(answer)
         return answer
 
@@ -366,12 +354,10 @@ class Approval:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
         question = self._next_question_id()
         self._log.append(PlanAsked(question=question, plan=plan))
-        if not self.attended:
-            self._log.append(PlanAnswered(question=question, plan=plan, by="default"))
-            return plan
-        approved_plan = (await self._wait_for(Amend, question)).plan
-        self._log.append(PlanAnswered(question=question, plan=approved_plan, by="person"))
-        return approved_plan
+        chosen = (await self._wait_for(Amend, question)).plan if self.attended else plan
+        by: Literal["person", "default"] = "person" if self.attended else "default"
+        self._log.append(PlanAnswered(question=question, plan=chosen, by=by))
+        return chosen
 
     def deliver_answer(self, command: Answer | Decide | Amend) -> None:
         """Pass an answer to the question that waits for it; drop it if none does."""

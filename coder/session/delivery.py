@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from coder.core.errors import GitError, IdentityError, UserError
-from coder.core.events import NoteMade, events_of
+from coder.core.events import NoteMade, SessionFinished, events_of
 from coder.core.notes import Plan, ResearchReport, WrittenAnswer, format_report
 from coder.core.plan import format_plan
 from coder.core.state import (
@@ -17,7 +17,7 @@ from coder.core.state import (
     newest_verdict,
     reviewer_findings,
 )
-from coder.core.values import Candidate, Delivery, Patch, Value
+from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
 from coder.patching import apply
 from coder.session.commit_message import (
@@ -57,18 +57,7 @@ DECLINED = 4
 BUG = 1
 
 
-class SessionOutcome(Value):
-    """Fields of SessionFinished beyond the totals."""
-
-    kind: VerdictKind | None
-    summary: str
-    exit_code: int
-    report: str = ""
-    verdict: Verdict | None = None
-    delivery: Delivery | None = None
-
-
-async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutcome:
+async def conclude(context: SessionContext, candidate: Candidate) -> SessionFinished:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     newest = newest_verdict(context.log.records, candidate.id)
     if context.task.plan_only:
@@ -78,7 +67,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     if newest is not None and context.task.given:
         newest = await offer_acceptance(context, candidate, newest)
         page = context.whole_verifier.commit_evidence(newest).page
-        return SessionOutcome(
+        return SessionFinished(
             kind=newest.kind,
             summary=newest.reason,
             report=page,
@@ -113,7 +102,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     if isinstance(confirmed, str):
         return _declined_outcome(context, patch, newest, confirmed)
     verdict, delivery = await _deliver(context, candidate, patch, confirmed)
-    return SessionOutcome(
+    return SessionFinished(
         kind=verdict.kind,
         summary=verdict.reason,
         report="\n\n".join(
@@ -143,9 +132,11 @@ async def _confirm_delivery(
     return await confirm_risky_files(context, patch, seen) or "you did not want these files changed"
 
 
-def _declined_outcome(context: SessionContext, patch: Patch, verdict: Verdict, reason: str) -> SessionOutcome:
+def _declined_outcome(
+    context: SessionContext, patch: Patch, verdict: Verdict, reason: str
+) -> SessionFinished:
     """Return the outcome of a declined change: nothing is written, and its diff can be applied."""
-    return SessionOutcome(
+    return SessionFinished(
         kind=verdict.kind,
         summary=f"Not delivered: {reason}.",
         verdict=verdict,
@@ -154,16 +145,16 @@ def _declined_outcome(context: SessionContext, patch: Patch, verdict: Verdict, r
     )
 
 
-async def _revise(context: SessionContext, candidate: Candidate, request: RevisionRequest) -> SessionOutcome:
+async def _revise(context: SessionContext, candidate: Candidate, request: RevisionRequest) -> SessionFinished:
     """Have the user's comments worked on, then review the change again."""
     assert context.revise is not None, "comments are only taken where somebody can work on them"
     revise = context.revise(request.findings, request.patch)
     return await conclude(context, await revise(context, candidate))
 
 
-def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionOutcome:
+def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionFinished:
     """Return an outcome without a fix, with a report of what was learnt."""
-    return SessionOutcome(
+    return SessionFinished(
         kind=kind,
         summary=summary,
         report=session_report(context.log.records),
@@ -171,7 +162,7 @@ def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext
     )
 
 
-def _planning_outcome(context: SessionContext) -> SessionOutcome:
+def _planning_outcome(context: SessionContext) -> SessionFinished:
     """Return the outcome of a session that only plans."""
     made_notes = [made.note for made in events_of(context.log.records, NoteMade)]
     plan = next((note for note in reversed(made_notes) if isinstance(note, Plan)), None)
@@ -181,27 +172,27 @@ def _planning_outcome(context: SessionContext) -> SessionOutcome:
             first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
             context,
         )
-    return SessionOutcome(
+    return SessionFinished(
         kind=None, summary="This is the plan; nothing was changed.", report=format_plan(plan), exit_code=0
     )
 
 
-def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOutcome:
+def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionFinished:
     note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
     if isinstance(note, ResearchReport):
         page = format_report(note, context.task.issue)
-        return SessionOutcome(kind=None, summary=UNCHANGED, report=page, exit_code=0)
+        return SessionFinished(kind=None, summary=UNCHANGED, report=page, exit_code=0)
     if isinstance(note, WrittenAnswer):
         is_incomplete = bool(INCOMPLETE.search(note.summary))
         advice = " The answer is incomplete: coder ask --deep looks further." if is_incomplete else ""
-        return SessionOutcome(kind=None, summary=f"{UNCHANGED}{advice}", report=note.summary, exit_code=0)
+        return SessionFinished(kind=None, summary=f"{UNCHANGED}{advice}", report=note.summary, exit_code=0)
     reason = first_line(note.summary) if note is not None else "The model gave no answer."
     return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
 
 
 def _outcome_without_delivery(
     context: SessionContext, candidate: Candidate, verdict: Verdict | None
-) -> SessionOutcome:
+) -> SessionFinished:
     if has_given_up(context.log.records, candidate.id):
         return outcome_without_fix(
             VerdictKind.GAVE_UP,
@@ -214,7 +205,7 @@ def _outcome_without_delivery(
     return outcome_without_fix(kind, verdict.reason, context)
 
 
-async def keep_change(context: SessionContext, outcome: SessionOutcome) -> SessionOutcome:
+async def keep_change(context: SessionContext, outcome: SessionFinished) -> SessionFinished:
     """Return the outcome of a session that ends without delivering, with what it leaves delivered.
 
     That is the newest change that was FIXED. Where no model was asked, it is also one that is PASSING, an
@@ -251,7 +242,7 @@ async def keep_change(context: SessionContext, outcome: SessionOutcome) -> Sessi
         return outcome.model_copy(update={"summary": summary, "verdict": verdict, "delivery": delivery})
     context.log.warn(summary)
     code = required_exit_code(verdict.kind, task.require)
-    return SessionOutcome(
+    return SessionFinished(
         kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=code
     )
 

@@ -37,7 +37,6 @@ from coder.session.delivery import (
     BUG,
     INTERRUPTED,
     MISUSE,
-    SessionOutcome,
     conclude,
     keep_change,
     outcome_without_fix,
@@ -77,7 +76,7 @@ class Session:
         self._id = id
         self._version = version
         self._notices = notices
-        self._work: asyncio.Task[SessionOutcome] | None = None
+        self._work: asyncio.Task[SessionFinished] | None = None
         self._is_stopped = False
         self.release: Callable[[], object] | None = None
         """Releases the session's resources once it has ended; called in a thread."""
@@ -159,20 +158,19 @@ class Session:
             )
         totals = session_status(context.log.records)
         roles = context.budget.roles if len(context.budget.roles) > 1 else {}
-        unmasked_event = SessionFinished(
-            **dict(ending),
-            attempts=totals.attempt,
-            spent=context.budget.spent,
-            roles=roles,
-            seconds=context.budget.seconds,
-            has_changes=bool(totals.paths),
-            stages=stage_seconds(context.log.records, total=context.budget.seconds),
-        )
-        finish_event = context.secrets.mask_value(unmasked_event)
+        costs = {
+            "attempts": totals.attempt,
+            "spent": context.budget.spent,
+            "roles": roles,
+            "seconds": context.budget.seconds,
+            "has_changes": bool(totals.paths),
+            "stages": stage_seconds(context.log.records, total=context.budget.seconds),
+        }
+        finish_event = context.secrets.mask_value(ending.model_copy(update=costs))
         context.log.append(finish_event)
         return finish_event
 
-    async def _run_to_outcome(self) -> SessionOutcome:
+    async def _run_to_outcome(self) -> SessionFinished:
         """Run the strategy and turn every way to end into an outcome."""
         context = self._context
         self._work = asyncio.ensure_future(self._run_strategy())
@@ -185,45 +183,45 @@ class Session:
                 VerdictKind.LIMIT, f"The time limit of {context.task.budget.seconds:g} s is reached.", context
             )
         except asyncio.CancelledError:
-            outcome = SessionOutcome(
+            outcome = SessionFinished(
                 kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED
             )
         except LimitReached as error:
             outcome = outcome_without_fix(VerdictKind.LIMIT, str(error), context)
         except ModelError as error:
             if context.budget.spent.requests == 0:
-                return SessionOutcome(kind=None, summary=str(error), exit_code=MISUSE)
+                return SessionFinished(kind=None, summary=str(error), exit_code=MISUSE)
             outcome = outcome_without_fix(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
         except UserError as error:
-            return SessionOutcome(kind=None, summary=str(error), exit_code=MISUSE)
+            return SessionFinished(kind=None, summary=str(error), exit_code=MISUSE)
         except CoderError as error:
             return self._outcome_of_bug(str(error))
         except Exception as error:  # noqa: BLE001 (bugs end here, as event `failed`)
             return self._outcome_of_error(error)
         return await self._keep_change(outcome)
 
-    async def _keep_change(self, outcome: SessionOutcome) -> SessionOutcome:
+    async def _keep_change(self, outcome: SessionFinished) -> SessionFinished:
         try:
             return await keep_change(self._context, outcome)
         except (CoderError, OSError) as error:
             self._context.log.warn(f"What was found could not be kept: {error}")
             return outcome
 
-    def _outcome_of_error(self, error: Exception) -> SessionOutcome:
+    def _outcome_of_error(self, error: Exception) -> SessionFinished:
         if isinstance(error, OSError) and error.errno in DISK_FULL:
             where = f" {error.filename}" if error.filename else ""
             summary = f"A file{where} could not be written: {error.strerror}."
-            return SessionOutcome(kind=None, summary=summary, exit_code=MISUSE)
+            return SessionFinished(kind=None, summary=summary, exit_code=MISUSE)
         return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
-    def _outcome_of_bug(self, text: str) -> SessionOutcome:
+    def _outcome_of_bug(self, text: str) -> SessionFinished:
         text = self._context.secrets.mask(text)
         self._context.log.append(Failed(error=text))
-        return SessionOutcome(
+        return SessionFinished(
             kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG
         )
 
-    async def _run_strategy(self) -> SessionOutcome:
+    async def _run_strategy(self) -> SessionFinished:
         context = self._context
         candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
         context.log.append(CandidateForked(candidate=candidate.id))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from coder.core.errors import ToolError, ToolRefusedError
-from coder.core.events import ToolFinished, ToolStarted
+from coder.core.events import REFUSE, ToolFinished, ToolStarted
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from coder.core.notes import Note
 from coder.core.phases import Phase, Policy
@@ -128,11 +128,11 @@ async def _check_permission(
             "without it."
         )
     if decision.action == "ask":
-        permission = await context.approval.permit(call, list(_pending_requests(context, candidate, call)))
-        if not permission.is_granted:
+        answer = await context.approval.permit(call, list(_pending_requests(context, candidate, call)))
+        if answer.option == REFUSE:
             advice = (
-                f"The user wants this instead: {permission.instruction}"
-                if permission.instruction
+                f"The user wants this instead: {answer.instruction}"
+                if answer.instruction
                 else "Go on without it: run_tests and the tools that look need no permission."
             )
             raise ToolRefusedError(

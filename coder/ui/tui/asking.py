@@ -119,14 +119,6 @@ STAY = "stay here"
 TEXT_CHARACTERS = 60
 
 
-class ChosenPoint(NamedTuple):
-    """A point of the conversation, and what returns to it."""
-
-    request: int
-    """Number of the request before which it is, from 1."""
-    restore: Restore
-
-
 class EarlierPoint(NamedTuple):
     """A point of the conversation that was returned to."""
 
@@ -136,40 +128,28 @@ class EarlierPoint(NamedTuple):
     """Requests that are not in the conversation any more."""
 
 
-async def go_back(app: App[None], services: "Services", session: str, text: str) -> EarlierPoint | None:
-    """Store the point that the user names or chooses, and return it; None to stay.
+async def go_back(app: App[None], services: "Services", session: str, typed: str) -> EarlierPoint | None:
+    """Store the point before a request that the user types or chooses, and return it; None to stay.
 
     Call it from a worker.
 
     Raises:
-        CoderError: there is nothing to go back to.
+        CoderError: there is nothing to go back to, or what is typed is no number of a request.
     """
     if not session:
         raise UserError("There is nothing to go back to yet.")
     requests = await asyncio.to_thread(services.list_requests, session)
-    point = await choose_point(app, requests, text)
-    if point is None:
-        return None
-    stored, sentence = await asyncio.to_thread(services.go_back, session, point.request, point.restore)
-    left = () if point.restore == "code" else tuple(requests[point.request - 1 :])
-    return EarlierPoint(await asyncio.to_thread(services.load_session, stored), sentence, left)
-
-
-async def choose_point(app: App[None], requests: Sequence[str], typed: str) -> ChosenPoint | None:
-    """Return the point that the user names, or chooses among the requests; None to stay.
-
-    Call it from a worker.
-
-    Raises:
-        UserError: what is typed is no number of a request.
-    """
     if typed and not (typed.isdecimal() and 1 <= int(typed) <= len(requests)):
         raise UserError(f"There is no request {typed}: this conversation has {len(requests)}.")
     request = int(typed) if typed else await _choose_request(app, requests)
     if request is None:
         return None
     part = await _choose(app, f"What goes back to before request {request}?", (*PARTS, STAY))
-    return None if part == STAY else ChosenPoint(request, PARTS[part])
+    if part == STAY:
+        return None
+    stored, sentence = await asyncio.to_thread(services.go_back, session, request, PARTS[part])
+    left = () if PARTS[part] == "code" else tuple(requests[request - 1 :])
+    return EarlierPoint(await asyncio.to_thread(services.load_session, stored), sentence, left)
 
 
 async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None:
