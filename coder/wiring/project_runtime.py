@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
-from typing import TYPE_CHECKING
 
 from coder import __version__
 from coder.behavior.comparison import group_by_answers, read_answers
@@ -45,9 +44,6 @@ from coder.verify.verifier import WorktreeVerifier
 from coder.warm.tracing import PytestTracer
 from coder.warm.trials import PytestTrials
 from coder.wiring.preparation import OVERLAYS, command_memory
-
-if TYPE_CHECKING:
-    from coder.repair.localization import SpectrumFaults
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
 LEAST_COMPARED_SECONDS, COMPARED_SECONDS, MOST_COMPARED_TESTS = 1.0, 4.0, 20
@@ -109,11 +105,6 @@ class ProjectRuntime:
             scratch=self.sandbox.scratch,
             limits=self.limits,
         )
-
-    def faults(self) -> "SpectrumFaults":
-        from coder.repair.localization import SpectrumFaults
-
-        return SpectrumFaults(self.tracer())
 
     def tools(self, cut: Event) -> ExaminationTools:
         bounded = BoundedSandbox(self.sandbox, cut)
@@ -194,37 +185,35 @@ class ProjectRuntime:
 
         def verifier(repository: Repository) -> WorktreeVerifier:
             with lock:
-                return make_once(repository)
-
-        def make_once(repository: Repository) -> WorktreeVerifier:
-            if repository.base not in verifiers_by_base:
-                self._settle(repository)
-                history = SuiteHistory(self.history_path, self.project.command.text)
-                store = self._run_store(repository)
-                verifiers_by_base[repository.base] = WorktreeVerifier(
-                    trees=repository,
-                    runner=self.runner(history=history),
-                    purpose=purpose,
-                    circumstances=self.project.why,
-                    describe_environment=self.describe_environment,
-                    tools=self.tools,
-                    examples=self.issue_code() if self.sandbox.is_sandboxed else None,
-                    find_lost_imports=self.issue_code().find_lost_imports,
-                    suite=self.suite,
-                    history=history,
-                    builder=Builder(
-                        self.project,
-                        sandbox=self.sandbox,
-                        limits=self.limits,
-                        command=self.build_command,
-                    ),
-                    cutoff=self.cutoff,
-                    sandbox_remedies=self.sandbox_remedies,
-                    store=store,
-                )
-            return verifiers_by_base[repository.base]
+                if repository.base not in verifiers_by_base:
+                    verifiers_by_base[repository.base] = self._make_verifier(repository, purpose)
+                return verifiers_by_base[repository.base]
 
         return verifier
+
+    def _make_verifier(self, repository: Repository, purpose: Purpose) -> WorktreeVerifier:
+        if not self.selection.is_settled:  # on a clean checkout of the base if the command has to be tried
+            with repository.checkout(repository.base, ()) as tree:
+                self.selection.settle(tree)
+        history = SuiteHistory(self.history_path, self.project.command.text)
+        return WorktreeVerifier(
+            trees=repository,
+            runner=self.runner(history=history),
+            purpose=purpose,
+            circumstances=self.project.why,
+            describe_environment=self.describe_environment,
+            tools=self.tools,
+            examples=self.issue_code() if self.sandbox.is_sandboxed else None,
+            find_lost_imports=self.issue_code().find_lost_imports,
+            suite=self.suite,
+            history=history,
+            builder=Builder(
+                self.project, sandbox=self.sandbox, limits=self.limits, command=self.build_command
+            ),
+            cutoff=self.cutoff,
+            sandbox_remedies=self.sandbox_remedies,
+            store=self._run_store(repository),
+        )
 
     def describe_environment(self) -> Environment:
         project, backend = self.project, self.sandbox.backend
@@ -250,12 +239,6 @@ class ProjectRuntime:
         )
         return RunStore(self.history_path.with_suffix(".runs"), "\n".join(facts), mask=self.mask)
 
-    def _settle(self, repository: Repository) -> None:
-        """Select the test command, on a clean checkout of the base if it has to be tried."""
-        if not self.selection.is_settled:
-            with repository.checkout(repository.base, ()) as tree:
-                self.selection.settle(tree)
-
 
 def build_project_runtime(
     task: Task,
@@ -279,7 +262,6 @@ def build_project_runtime(
             root, sandbox=sandbox, environment=os.environ, test_command=task.test_command, base=base
         )
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
-    strict = config.checks == "block"
     packages_path = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(
         interpreter=candidates[0].interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
@@ -314,15 +296,14 @@ def build_project_runtime(
         ),
         memory=command_memory(root),
     )
-    suite = suite_limits(config, in_turn=task.in_turn)
     return ProjectRuntime(
         selection=selection,
         sandbox=sandbox,
         limits=limits,
-        history_path=suite_history_path(root),
+        history_path=index_database(root).with_suffix(".suite.json"),
         mask=mask,
-        strict=strict,
-        suite=suite,
+        strict=config.checks == "block",
+        suite=suite_limits(config, in_turn=task.in_turn),
         build_command=config.build or "",
         behavior_seconds=0.0 if task.mode == "build" else config.behavior_seconds,
         sandbox_remedies=remedies,
@@ -365,8 +346,3 @@ def suite_limits(config: Config, *, in_turn: bool = False) -> SuiteLimits:
             examination_seconds=TURN_EXAMINATION_SECONDS,
         )
     return SuiteLimits(suite_seconds=config.suite_seconds, waits=config.wait)
-
-
-def suite_history_path(root: Path) -> Path:
-    """Return the file of facts about the test suite of a repository."""
-    return index_database(root).with_suffix(".suite.json")

@@ -706,6 +706,8 @@ def locate_faults(
     Raises:
         UserError: the repository cannot be worked on.
     """
+    from coder.repair.localization import SpectrumFaults
+
     with open_runtime(directory, **options) as (repository, runtime):
         worktree = repository.create_candidate("c1").worktree
         report = None if tests else runtime.runner().run(worktree, progress=progress)
@@ -714,7 +716,8 @@ def locate_faults(
         failing = tests or tuple(result.id for result in (report.project_failures if report else ()))
         if not failing:
             return SuspectRanking(problem="no test fails.")
-        return runtime.faults().rank_suspects(worktree, failing, seconds=SUSPECT_SECONDS, progress=progress)
+        faults = SpectrumFaults(runtime.tracer())
+        return faults.rank_suspects(worktree, failing, seconds=SUSPECT_SECONDS, progress=progress)
 
 
 @contextmanager
