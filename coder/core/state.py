@@ -4,25 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from coder.core.events import (
-    BudgetSpent,
-    CandidateDropped,
-    CandidateForked,
-    ContextCompacted,
-    ConversationContinued,
-    Event,
-    FilesChanged,
-    MessageFinished,
-    NoteMade,
-    PhaseEntered,
-    Record,
-    SessionFinished,
-    SessionStarted,
-    ToolFinished,
-    Verified,
-    events_of,
-    newest_event,
-)
+from coder.core import events
 from coder.core.messages import (
     REMARK_OPENING,
     AssistantMessage,
@@ -51,9 +33,9 @@ FAILURE_REVIEWER = "failure"
 """The reviewer of failed changes: it advises, and has no vote on delivery."""
 
 
-def candidate_records(records: Sequence[Record], candidate: str) -> list[Record]:
+def candidate_records(records: Sequence[events.Record], candidate: str) -> list[events.Record]:
     """Return the records that concern a candidate: those of its ancestors up to each fork, then its own."""
-    forks = events_of(records, CandidateForked)
+    forks = events.events_of(records, events.CandidateForked)
     fork = next((fork for fork in forks if fork.candidate == candidate), None)
     own = [record for record in records if getattr(record.event, "candidate", None) == candidate]
     if fork is None or not fork.parent:
@@ -63,14 +45,14 @@ def candidate_records(records: Sequence[Record], candidate: str) -> list[Record]
     ] + own
 
 
-def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Message, ...]:
+def candidate_messages(records: Sequence[events.Record], candidate: str) -> tuple[Message, ...]:
     """Return all messages to and from the model on behalf of a candidate, in order.
 
     Messages of the user or the harness sent while calls are open are moved behind the results: providers
     accept no other order. What was compacted is in short.
     """
     own_records = candidate_records(records, candidate)
-    compactions = events_of(own_records, ContextCompacted)
+    compactions = events.events_of(own_records, events.ContextCompacted)
     summary = next((event for event in reversed(compactions) if event.summarized), None)
     if summary is None:
         return _fold_messages(own_records, compactions)
@@ -83,7 +65,9 @@ def candidate_messages(records: Sequence[Record], candidate: str) -> tuple[Messa
     )
 
 
-def _fold_messages(records: Sequence[Record], compactions: Sequence[ContextCompacted]) -> tuple[Message, ...]:
+def _fold_messages(
+    records: Sequence[events.Record], compactions: Sequence[events.ContextCompacted]
+) -> tuple[Message, ...]:
     before = max((event.before for event in compactions), default=0)
     shortened = {number for event in compactions for number in event.results}
     messages: list[Message] = []
@@ -91,13 +75,13 @@ def _fold_messages(records: Sequence[Record], compactions: Sequence[ContextCompa
     for record in records:
         is_short = record.number <= before or record.number in shortened
         match record.event:
-            case ConversationContinued(messages=earlier):
+            case events.ConversationContinued(messages=earlier):
                 messages += map(_shorten_result, earlier) if is_short else earlier
-            case MessageFinished(message=UserMessage() as message):
+            case events.MessageFinished(message=UserMessage() as message):
                 deferred.append(message)
-            case MessageFinished(message=message):
+            case events.MessageFinished(message=message):
                 messages.append(message)
-            case ToolFinished(message=message):
+            case events.ToolFinished(message=message):
                 messages.append(_shorten_result(message) if is_short else message)
             case _:
                 continue
@@ -107,7 +91,7 @@ def _fold_messages(records: Sequence[Record], compactions: Sequence[ContextCompa
     return tuple(messages)
 
 
-def newest_reply(records: Sequence[Record], candidate: str) -> AssistantMessage:
+def newest_reply(records: Sequence[events.Record], candidate: str) -> AssistantMessage:
     """Return the model's newest reply on behalf of a candidate; an empty one before the first."""
     replies = (
         message
@@ -131,17 +115,19 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return ()
 
 
-def candidate_notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
-    return tuple(made.note for made in events_of(candidate_records(records, candidate), NoteMade))
+def candidate_notes(records: Sequence[events.Record], candidate: str) -> tuple[Note, ...]:
+    return tuple(
+        made.note for made in events.events_of(candidate_records(records, candidate), events.NoteMade)
+    )
 
 
-def has_given_up(records: Sequence[Record], candidate: str) -> bool:
+def has_given_up(records: Sequence[events.Record], candidate: str) -> bool:
     """Tell whether the candidate's newest note gives up."""
     all_notes = candidate_notes(records, candidate)
     return bool(all_notes) and isinstance(all_notes[-1], GiveUp)
 
 
-def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+def named_tests(records: Sequence[events.Record], candidate: str) -> tuple[str, ...]:
     """Return the tests that notes name for the issue, in order.
 
     The newest reproduction replaces all before it.
@@ -155,7 +141,7 @@ def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
     return tuple(tests)
 
 
-def unrelated_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+def unrelated_tests(records: Sequence[events.Record], candidate: str) -> tuple[str, ...]:
     """Return the tests that the candidate's notes say are not about the issue, in order."""
     return tuple(
         dict.fromkeys(
@@ -167,57 +153,59 @@ def unrelated_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...
     )
 
 
-def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
-    return tuple(event.verdict for event in events_of(candidate_records(records, candidate), Verified))
+def candidate_verdicts(records: Sequence[events.Record], candidate: str) -> tuple[Verdict, ...]:
+    return tuple(
+        event.verdict for event in events.events_of(candidate_records(records, candidate), events.Verified)
+    )
 
 
-def newest_verdict(records: Sequence[Record], candidate: str) -> Verdict | None:
+def newest_verdict(records: Sequence[events.Record], candidate: str) -> Verdict | None:
     return next(reversed(candidate_verdicts(records, candidate)), None)
 
 
-def reviewer_findings(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
+def reviewer_findings(records: Sequence[events.Record], candidate: str) -> dict[str, Findings]:
     """Return each reviewer's latest findings on the candidate's change, by reviewer.
 
     Reviewers are candidates named such as `c1/review-1/correctness`.
     """
     findings = {
         made.candidate.rpartition("/")[2]: made.note
-        for made in events_of(records, NoteMade)
+        for made in events.events_of(records, events.NoteMade)
         if isinstance(made.note, Findings) and made.candidate.startswith(f"{candidate}/")
     }
     findings.pop(FAILURE_REVIEWER, None)
     return findings
 
 
-def active_candidates(records: Sequence[Record]) -> tuple[str, ...]:
+def active_candidates(records: Sequence[events.Record]) -> tuple[str, ...]:
     """Return the candidates that an executor works on, oldest first."""
-    dropped = {event.candidate for event in events_of(records, CandidateDropped)}
+    dropped = {event.candidate for event in events.events_of(records, events.CandidateDropped)}
     return tuple(
         fork.candidate
-        for fork in events_of(records, CandidateForked)
+        for fork in events.events_of(records, events.CandidateForked)
         if fork.role == "executor" and fork.candidate not in dropped
     )
 
 
-def component_plan(records: Sequence[Record]) -> Plan | None:
+def component_plan(records: Sequence[events.Record]) -> Plan | None:
     """Return the newest plan of components; None if nothing is built."""
-    notes = (made.note for made in reversed(events_of(records, NoteMade)))
+    notes = (made.note for made in reversed(events.events_of(records, events.NoteMade)))
     return next((note for note in notes if isinstance(note, Plan) and note.components), None)
 
 
-def interrupted_task(records: Sequence[Record]) -> Task | None:
+def interrupted_task(records: Sequence[events.Record]) -> Task | None:
     """Return the task of a session that was stopped, or killed, before it came to a result; else None."""
     task: Task | None = None
     for record in records:
         match record.event:
-            case SessionStarted(task=started):
+            case events.SessionStarted(task=started):
                 task = started
-            case SessionFinished(kind=kind, exit_code=code) if kind is not None or code == 0:
+            case events.SessionFinished(kind=kind, exit_code=code) if kind is not None or code == 0:
                 return None
     return task
 
 
-def next_mode(records: Sequence[Record]) -> str:
+def next_mode(records: Sequence[events.Record]) -> str:
     """Return the mode in which a request goes on from a session; that of its request if it was stopped."""
     task = interrupted_task(records)
     if task is None:
@@ -225,9 +213,9 @@ def next_mode(records: Sequence[Record]) -> str:
     return "plan" if task.plan_only else task.mode
 
 
-def delivered_diff(records: Sequence[Record]) -> str:
+def delivered_diff(records: Sequence[events.Record]) -> str:
     """Return the change that a session delivered; empty if there is none."""
-    finished = newest_event(records, SessionFinished)
+    finished = events.newest_event(records, events.SessionFinished)
     return finished.delivery.diff if finished and finished.delivery else ""
 
 
@@ -245,7 +233,7 @@ class Status(Value):
     """The newest verdict, in a word or two."""
     started: datetime | None = None
     newest: datetime | None = None
-    finished: SessionFinished | None = None
+    finished: events.SessionFinished | None = None
 
     @property
     def seconds(self) -> float:
@@ -253,15 +241,15 @@ class Status(Value):
         return (self.newest - self.started).total_seconds() if self.started and self.newest else 0.0
 
 
-def remark_text(event: Event) -> str:
+def remark_text(event: events.Event) -> str:
     """Return the remark of the user that a message passes on to a model; empty for all other events."""
-    if not isinstance(event, MessageFinished) or not isinstance(event.message, UserMessage):
+    if not isinstance(event, events.MessageFinished) or not isinstance(event.message, UserMessage):
         return ""
     text = event.message.text
     return text.removeprefix(REMARK_OPENING) if text.startswith(REMARK_OPENING) else ""
 
 
-def advance_status(status: Status, record: Record) -> Status:
+def advance_status(status: Status, record: events.Record) -> Status:
     return status.model_copy(
         update={
             "newest": record.at,
@@ -271,36 +259,36 @@ def advance_status(status: Status, record: Record) -> Status:
     )
 
 
-def session_status(records: Iterable[Record]) -> Status:
+def session_status(records: Iterable[events.Record]) -> Status:
     result = Status()
     for record in records:
         result = advance_status(result, record)
     return result
 
 
-def outcome_label(finished: SessionFinished) -> str:
+def outcome_label(finished: events.SessionFinished) -> str:
     """Return how a session ended, in a word or two."""
     if finished.kind is None:
         return "stopped" if finished.exit_code else "done"
     return finished.kind.value
 
 
-def _status_update(status: Status, event: Event) -> dict[str, object]:
+def _status_update(status: Status, event: events.Event) -> dict[str, object]:
     match event:
-        case SessionStarted(session=session, model=model, task=task):
+        case events.SessionStarted(session=session, model=model, task=task):
             return {"session": session, "model": model, "judges": task.given}
-        case PhaseEntered(candidate=name, phase=phase, attempt=attempt):
+        case events.PhaseEntered(candidate=name, phase=phase, attempt=attempt):
             return {
                 "phase": phase,
                 "attempt": status.attempt if "/" in name else max(status.attempt, attempt),
             }
-        case BudgetSpent(total=total):
+        case events.BudgetSpent(total=total):
             return {"spent": total}
-        case FilesChanged(paths=paths):
+        case events.FilesChanged(paths=paths):
             return {"paths": paths}
-        case Verified(attempt=attempt, verdict=verdict):
+        case events.Verified(attempt=attempt, verdict=verdict):
             return {"verdict": verdict.label, "attempt": max(status.attempt, attempt)}
-        case SessionFinished():
+        case events.SessionFinished():
             return {"finished": event, "verdict": outcome_label(event) if event.kind else ""}
     return {}
 
@@ -332,13 +320,13 @@ def measure_context(messages: Sequence[Message]) -> dict[str, int]:
     return dict(sizes.most_common())
 
 
-def newest_request_tokens(records: Sequence[Record]) -> int:
+def newest_request_tokens(records: Sequence[events.Record]) -> int:
     """Return the tokens of the newest request, system prompt and tools included; 0 if there was none."""
-    spent = newest_event(records, BudgetSpent)
+    spent = events.newest_event(records, events.BudgetSpent)
     return spent.usage.input_tokens if spent else 0
 
 
-def describe_context(records: Sequence[Record]) -> list[str]:
+def describe_context(records: Sequence[events.Record]) -> list[str]:
     """Return what fills the context window of a session's model, one kind of message a line."""
     candidate = next(reversed(active_candidates(records)), "")
     sizes = measure_context(candidate_messages(records, candidate))
@@ -346,14 +334,16 @@ def describe_context(records: Sequence[Record]) -> list[str]:
     if not total:
         return ["No message has been sent yet."]
     lines = [f"{size / total:>5.0%}  {size:>9,} characters  {name}" for name, size in sizes.items()]
-    requests = [event.usage for event in events_of(records, BudgetSpent) if event.candidate == candidate]
+    requests = [
+        event.usage for event in events.events_of(records, events.BudgetSpent) if event.candidate == candidate
+    ]
     if requests:
         newest = requests[-1]
         lines.append(
             f"The newest request had {newest.input_tokens:,} tokens with the system prompt and the tools; "
             f"{newest.cached_tokens:,} came from the provider's cache."
         )
-    if compactions := events_of(records, ContextCompacted):
+    if compactions := events.events_of(records, events.ContextCompacted):
         times = "once" if len(compactions) == 1 else f"{len(compactions)} times"
         lines.append(f"Older parts were shortened {times} to make room.")
     return lines

@@ -9,20 +9,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from coder.core.events import (
-    ALLOW,
-    ALWAYS,
-    REFUSE,
-    Amend,
-    Answer,
-    Decide,
-    PlanAnswered,
-    PlanAsked,
-    QuestionAnswered,
-    QuestionAsked,
-    ReviewAnswered,
-    ReviewAsked,
-)
+from coder.core import events
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values import Value
@@ -242,7 +229,7 @@ def _exact_rules(runs_found: Sequence[ProgramRun], network: bool) -> tuple[Rule,
     )
 
 
-Reply = TypeVar("Reply", Answer, Decide, Amend)
+Reply = TypeVar("Reply", events.Answer, events.Decide, events.Amend)
 
 
 class ApprovalRequest(Value):
@@ -269,26 +256,26 @@ class Approval:
         self._waiting: dict[tuple[type[Value], str], asyncio.Future[Any]] = {}
         """Questions without an answer, by its type and their id."""
         self._count = 0
-        self._permitted: dict[ToolCall, QuestionAnswered] = {}
+        self._permitted: dict[ToolCall, events.QuestionAnswered] = {}
         """The newest answer for the calls that have not used it: it holds for each once, for ids repeat."""
         self.rules: tuple[Rule, ...] = ()
         """Rules for what the user has always allowed in this session."""
 
-    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> QuestionAnswered:
+    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> events.QuestionAnswered:
         """Return whether the call may be carried out (REFUSE: it may not), and what is to be done instead.
 
         The first of a reply's requests asks for all of them in one question.
         """
         if call not in self._permitted:
             answer = await self._ask_for_permission(requests)
-            if answer.option == ALWAYS and self._remember is not None:
+            if answer.option == events.ALWAYS and self._remember is not None:
                 rules = tuple(rule for request in requests for rule in request.rules)
                 self.rules += rules
                 self._remember(rules)
             self._permitted = {request.call: answer for request in requests}
         return self._permitted.pop(call)
 
-    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> QuestionAnswered:
+    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> events.QuestionAnswered:
         lines = [f"{request.text}   ({request.why})" for request in requests]
         text = (
             f"Allow this? {lines[0]}"
@@ -298,9 +285,13 @@ class Approval:
         can_always_allow = self._remember is not None and all(request.rules for request in requests)
         if can_always_allow:
             rules = dict.fromkeys(str(rule) for request in requests for rule in request.rules)
-            text += f"\n`{ALWAYS}` allows in this repository, from now on: {'; '.join(rules)}"
-        options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
-        return await self._ask(text, options=options, default=REFUSE, takes_instruction=True)
+            text += f"\n`{events.ALWAYS}` allows in this repository, from now on: {'; '.join(rules)}"
+        options = (
+            (events.ALLOW, events.ALWAYS, events.REFUSE)
+            if can_always_allow
+            else (events.ALLOW, events.REFUSE)
+        )
+        return await self._ask(text, options=options, default=events.REFUSE, takes_instruction=True)
 
     async def ask(
         self, text: str, *, options: tuple[str, ...], default: str, takes_text: bool = False
@@ -314,8 +305,8 @@ class Approval:
 
     async def _ask(
         self, text: str, *, options: tuple[str, ...], default: str, takes_instruction: bool = False
-    ) -> QuestionAnswered:
-        question = QuestionAsked(
+    ) -> events.QuestionAnswered:
+        question = events.QuestionAsked(
             question=self._next_question_id(),
             text=text,
             options=options,
@@ -323,9 +314,9 @@ class Approval:
             takes_instruction=takes_instruction,
         )
         self._log.append(question)
-        answered = QuestionAnswered(question=question.question, option=default, by="default")
+        answered = events.QuestionAnswered(question=question.question, option=default, by="default")
         if self.attended:
-            answer = await self._wait_for(Answer, question.question)
+            answer = await self._wait_for(events.Answer, question.question)
             option = answer.option if answer.option in options else default
             instruction = answer.instruction if takes_instruction and option == default else ""
             answered = answered.model_copy(
@@ -334,7 +325,7 @@ class Approval:
         self._log.append(answered)
         return answered
 
-    async def review_diff(self, review: ReviewAsked) -> ReviewAnswered:
+    async def review_diff(self, review: events.ReviewAsked) -> events.ReviewAnswered:
         """Return the user's decision on the hunks of a diff; immediately all of them if unattended.
 
         The question's id is given here.
@@ -342,24 +333,24 @@ class Approval:
         question = self._next_question_id()
         self._log.append(review.model_copy(update={"question": question}))
         if self.attended:
-            decision = await self._wait_for(Decide, question)
-            answer = ReviewAnswered(**decision.model_dump(), by="person")
+            decision = await self._wait_for(events.Decide, question)
+            answer = events.ReviewAnswered(**decision.model_dump(), by="person")
         else:
             all_hunks = tuple(range(len(split_git_diff(review.diff))))
-            answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
+            answer = events.ReviewAnswered(question=question, accepted=all_hunks, by="default")
         self._log.append(answer)
         return answer
 
     async def review_plan(self, plan: Plan) -> Plan | None:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
         question = self._next_question_id()
-        self._log.append(PlanAsked(question=question, plan=plan))
-        chosen = (await self._wait_for(Amend, question)).plan if self.attended else plan
+        self._log.append(events.PlanAsked(question=question, plan=plan))
+        chosen = (await self._wait_for(events.Amend, question)).plan if self.attended else plan
         by: Literal["person", "default"] = "person" if self.attended else "default"
-        self._log.append(PlanAnswered(question=question, plan=chosen, by=by))
+        self._log.append(events.PlanAnswered(question=question, plan=chosen, by=by))
         return chosen
 
-    def deliver_answer(self, command: Answer | Decide | Amend) -> None:
+    def deliver_answer(self, command: events.Answer | events.Decide | events.Amend) -> None:
         """Pass an answer to the question that waits for it; drop it if none does."""
         future = self._waiting.get((type(command), command.question))
         if future is not None and not future.done():

@@ -4,21 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from coder.core.events import (
-    ConversationContinued,
-    FilesChanged,
-    MessageFinished,
-    NoteMade,
-    PhaseEntered,
-    Record,
-    SessionFinished,
-    SessionStarted,
-    ToolFinished,
-    ToolStarted,
-    Verified,
-    events_of,
-    newest_event,
-)
+from coder.core import events
 from coder.core.messages import Message, ToolCall, ToolMessage
 from coder.core.notes import Evaluation, Plan, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.state import (
@@ -53,7 +39,7 @@ class Continuation(Value):
     """Unfinished change of a session that was interrupted."""
     patches: tuple[str, ...] = ()
     """Diffs that the model has applied since; the log has no state with them."""
-    notes: tuple[NoteMade, ...] = ()
+    notes: tuple[events.NoteMade, ...] = ()
     """Notes of the phases that were interrupted."""
     is_resumed: bool = False
     """Whether the same request goes on that was interrupted: calls without a result are carried out again."""
@@ -77,13 +63,16 @@ class Continuation(Value):
         return bool(self.research) and not has_report and self.question == question
 
 
-def read_continuation(session: str, records: Sequence[Record], *, request: str = "") -> Continuation:
+def read_continuation(session: str, records: Sequence[events.Record], *, request: str = "") -> Continuation:
     """Return what can be continued of a session, from its log; it need not have ended.
 
     A session that ended before its first phase leaves what it continued. If it was interrupted and its
     request is the same as `request`, the conversation goes on at the very point that the log has reached.
     """
-    finished, started = newest_event(records, SessionFinished), newest_event(records, SessionStarted)
+    finished, started = (
+        events.newest_event(records, events.SessionFinished),
+        events.newest_event(records, events.SessionStarted),
+    )
     candidate = _continued_candidate(records, finished)
     research = _research_notes(records)
     messages = candidate_messages(records, candidate) or (
@@ -96,7 +85,7 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
         for call in unanswered_calls(messages)
         if call.name == UNREPEATED_TOOL or not is_resumed
     )
-    delivery, notes = finished.delivery if finished else None, events_of(records, NoteMade)
+    delivery, notes = finished.delivery if finished else None, events.events_of(records, events.NoteMade)
     conversation, code = _origins(records) or (session, session)
     is_open = finished is None or finished.kind is None
     return Continuation(
@@ -117,15 +106,15 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
     )
 
 
-def _research_notes(records: Sequence[Record]) -> dict[str, ResearchNote]:
+def _research_notes(records: Sequence[events.Record]) -> dict[str, ResearchNote]:
     return {
         made.candidate: made.note
-        for made in events_of(records, NoteMade)
+        for made in events.events_of(records, events.NoteMade)
         if isinstance(made.note, ResearchPlan | ResearchResult | Evaluation | ResearchReport)
     }
 
 
-def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+def _unrecorded_patches(records: Sequence[events.Record], candidate: str) -> tuple[str, ...]:
     """Return the diffs that were applied after the newest recorded state of the candidate."""
     calls: dict[str, ToolCall] = {}
     patches: list[str] = []
@@ -133,16 +122,16 @@ def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str,
         if getattr(record.event, "candidate", "") != candidate:
             continue
         match record.event:
-            case FilesChanged():
+            case events.FilesChanged():
                 patches.clear()
-            case ToolStarted(call=call):
+            case events.ToolStarted(call=call):
                 calls[call.id] = call
-            case ToolFinished(message=message) if message.name == PATCH_TOOL and message.ok:
+            case events.ToolFinished(message=message) if message.name == PATCH_TOOL and message.ok:
                 patches.append(parse_json(calls[message.call_id].arguments, strict=False)["diff"])
     return tuple(patches)
 
 
-def _origins(records: Sequence[Record]) -> tuple[str, str] | None:
+def _origins(records: Sequence[events.Record]) -> tuple[str, str] | None:
     """Return the sessions whose conversation, and whose code, a session continues that did nothing.
 
     Each is empty if there is none; the result is None if the session did anything.
@@ -150,29 +139,29 @@ def _origins(records: Sequence[Record]) -> tuple[str, str] | None:
     conversation = code = ""
     for record in records:
         match record.event:
-            case SessionStarted(task=task):
+            case events.SessionStarted(task=task):
                 code = task.continues
-            case ConversationContinued(session=session):
+            case events.ConversationContinued(session=session):
                 conversation = session
-            case PhaseEntered() | MessageFinished() | Verified():
+            case events.PhaseEntered() | events.MessageFinished() | events.Verified():
                 return None
     return conversation, code
 
 
-def _newest_diff(records: Sequence[Record], candidate: str) -> str:
-    changes = reversed(events_of(records, FilesChanged))
+def _newest_diff(records: Sequence[events.Record], candidate: str) -> str:
+    changes = reversed(events.events_of(records, events.FilesChanged))
     return next((change.diff for change in changes if change.candidate == candidate), "")
 
 
-def _continued_candidate(records: Sequence[Record], finished: SessionFinished | None) -> str:
+def _continued_candidate(records: Sequence[events.Record], finished: events.SessionFinished | None) -> str:
     """Return the candidate whose change was delivered; without one, that on which work can go on."""
     tree = finished.verdict.tree if finished and finished.verdict else ""
-    verified = reversed(events_of(records, Verified))
+    verified = reversed(events.events_of(records, events.Verified))
     judged = (event.candidate for event in verified if tree and event.verdict.tree == tree)
     return next(judged, find_resumable_candidate(records))
 
 
-def find_resumable_candidate(records: Sequence[Record]) -> str:
+def find_resumable_candidate(records: Sequence[events.Record]) -> str:
     """Return the live candidate whose change is good, else one that awaits its verdict, else the oldest.
 
     Without any it is empty.
@@ -181,12 +170,12 @@ def find_resumable_candidate(records: Sequence[Record]) -> str:
     waiting: set[str] = set()
     for record in records:
         match record.event:
-            case ToolFinished(candidate=candidate, message=message) if (
+            case events.ToolFinished(candidate=candidate, message=message) if (
                 message.name == PATCH_TOOL and message.ok
             ):
                 good.discard(candidate)
                 waiting.add(candidate)
-            case Verified(candidate=candidate, verdict=verdict):
+            case events.Verified(candidate=candidate, verdict=verdict):
                 waiting.discard(candidate)
                 (good.add if verdict.is_good_enough else good.discard)(candidate)
     live = list(active_candidates(records))

@@ -7,26 +7,8 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import assert_never
 
+from coder.core import events
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
-from coder.core.events import (
-    Amend,
-    Answer,
-    CandidateForked,
-    ConversationContinued,
-    Decide,
-    DeliverNow,
-    EnvironmentRecorded,
-    Failed,
-    Say,
-    SessionCommand,
-    SessionFinished,
-    SessionStarted,
-    Stop,
-    Verified,
-    Withdraw,
-    newest_event,
-    stage_seconds,
-)
 from coder.core.state import session_status
 from coder.core.values import Candidate
 from coder.core.verdict import VerdictKind
@@ -76,23 +58,23 @@ class Session:
         self._id = id
         self._version = version
         self._notices = notices
-        self._work: asyncio.Task[SessionFinished] | None = None
+        self._work: asyncio.Task[events.SessionFinished] | None = None
         self._is_stopped = False
         self.release: Callable[[], object] | None = None
         """Releases the session's resources once it has ended; called in a thread."""
 
-    def send(self, command: SessionCommand) -> None:
+    def send(self, command: events.SessionCommand) -> None:
         """Handle a command from a front end; call only from the event loop's thread."""
         match command:
-            case Say(text=text):
+            case events.Say(text=text):
                 self._context.remarks.add(text)
-            case Withdraw(text=text):
+            case events.Withdraw(text=text):
                 self._context.remarks.withdraw(text)
-            case Answer() | Decide() | Amend():
+            case events.Answer() | events.Decide() | events.Amend():
                 self._context.approval.deliver_answer(command)
-            case DeliverNow():
+            case events.DeliverNow():
                 self._deliver_now()
-            case Stop():
+            case events.Stop():
                 if self.end_examination():
                     return
                 self._is_stopped = True
@@ -107,7 +89,7 @@ class Session:
 
         Callable from any thread, and from a handler of signals.
         """
-        newest = newest_event(self._context.log.records, Verified)
+        newest = events.newest_event(self._context.log.records, events.Verified)
         is_examined = newest is not None and newest.verdict.is_examinable and newest.verdict.kind.shows_fix
         return is_examined and self._context.judging.cutoff.request(ahead=True)
 
@@ -116,7 +98,7 @@ class Session:
         if is_running and not self._context.judging.cutoff.request():
             self._context.log.warn(NOTHING_TO_CUT_SHORT)
 
-    async def run(self) -> SessionFinished:
+    async def run(self) -> events.SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
         try:
             return await self._run()
@@ -125,10 +107,10 @@ class Session:
             if self.release is not None:
                 await asyncio.to_thread(self.release)
 
-    async def _run(self) -> SessionFinished:
+    async def _run(self) -> events.SessionFinished:
         context = self._context
         context.log.append(
-            SessionStarted(
+            events.SessionStarted(
                 session=self._id,
                 task=context.task.without_images(),
                 repository=str(context.repository.root),
@@ -154,7 +136,7 @@ class Session:
             await asyncio.to_thread(context.repository.close)
         if context.judging.asked:
             context.log.append(
-                EnvironmentRecorded(environment=await asyncio.to_thread(context.verifier.environment))
+                events.EnvironmentRecorded(environment=await asyncio.to_thread(context.verifier.environment))
             )
         totals = session_status(context.log.records)
         roles = context.budget.roles if len(context.budget.roles) > 1 else {}
@@ -164,13 +146,13 @@ class Session:
             "roles": roles,
             "seconds": context.budget.seconds,
             "has_changes": bool(totals.paths),
-            "stages": stage_seconds(context.log.records, total=context.budget.seconds),
+            "stages": events.stage_seconds(context.log.records, total=context.budget.seconds),
         }
         finish_event = context.secrets.mask_value(ending.model_copy(update=costs))
         context.log.append(finish_event)
         return finish_event
 
-    async def _run_to_outcome(self) -> SessionFinished:
+    async def _run_to_outcome(self) -> events.SessionFinished:
         """Run the strategy and turn every way to end into an outcome."""
         context = self._context
         self._work = asyncio.ensure_future(self._run_strategy())
@@ -183,52 +165,52 @@ class Session:
                 VerdictKind.LIMIT, f"The time limit of {context.task.budget.seconds:g} s is reached.", context
             )
         except asyncio.CancelledError:
-            outcome = SessionFinished(
+            outcome = events.SessionFinished(
                 kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED
             )
         except LimitReached as error:
             outcome = outcome_without_fix(VerdictKind.LIMIT, str(error), context)
         except ModelError as error:
             if context.budget.spent.requests == 0:
-                return SessionFinished(kind=None, summary=str(error), exit_code=MISUSE)
+                return events.SessionFinished(kind=None, summary=str(error), exit_code=MISUSE)
             outcome = outcome_without_fix(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
         except UserError as error:
-            return SessionFinished(kind=None, summary=str(error), exit_code=MISUSE)
+            return events.SessionFinished(kind=None, summary=str(error), exit_code=MISUSE)
         except CoderError as error:
             return self._outcome_of_bug(str(error))
         except Exception as error:  # noqa: BLE001 (bugs end here, as event `failed`)
             return self._outcome_of_error(error)
         return await self._keep_change(outcome)
 
-    async def _keep_change(self, outcome: SessionFinished) -> SessionFinished:
+    async def _keep_change(self, outcome: events.SessionFinished) -> events.SessionFinished:
         try:
             return await keep_change(self._context, outcome)
         except (CoderError, OSError) as error:
             self._context.log.warn(f"What was found could not be kept: {error}")
             return outcome
 
-    def _outcome_of_error(self, error: Exception) -> SessionFinished:
+    def _outcome_of_error(self, error: Exception) -> events.SessionFinished:
         if isinstance(error, OSError) and error.errno in DISK_FULL:
             where = f" {error.filename}" if error.filename else ""
             summary = f"A file{where} could not be written: {error.strerror}."
-            return SessionFinished(kind=None, summary=summary, exit_code=MISUSE)
+            return events.SessionFinished(kind=None, summary=summary, exit_code=MISUSE)
         return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
-    def _outcome_of_bug(self, text: str) -> SessionFinished:
+    def _outcome_of_bug(self, text: str) -> events.SessionFinished:
         text = self._context.secrets.mask(text)
-        self._context.log.append(Failed(error=text))
-        return SessionFinished(
+        self._context.log.append(events.Failed(error=text))
+        return events.SessionFinished(
             kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG
         )
 
-    async def _run_strategy(self) -> SessionFinished:
+    async def _run_strategy(self) -> events.SessionFinished:
         context = self._context
         candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
-        context.log.append(CandidateForked(candidate=candidate.id))
+        context.log.append(events.CandidateForked(candidate=candidate.id))
         if (earlier := context.continued) is not None:
             if earlier.messages:
                 context.log.append(
-                    ConversationContinued(
+                    events.ConversationContinued(
                         candidate=candidate.id, session=earlier.session, messages=earlier.messages
                     )
                 )

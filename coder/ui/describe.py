@@ -5,33 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coder.core.events import (
-    BaselineMeasured,
-    CandidateDropped,
-    CandidateForked,
-    ContextCompacted,
-    ConversationContinued,
-    Event,
-    Failed,
-    MessageFinished,
-    NoteMade,
-    PhaseEntered,
-    PlanAnswered,
-    PlanAsked,
-    QuestionAnswered,
-    QuestionAsked,
-    ReasoningStreamed,
-    ReviewAnswered,
-    ReviewAsked,
-    StrategyChosen,
-    TargetsGreen,
-    TextStreamed,
-    ToolFinished,
-    ToolStarted,
-    ToolStreamed,
-    Verified,
-    Warned,
-)
+from coder.core import events
 from coder.core.messages import UserMessage
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.text import parse_json, shorten_line
@@ -63,61 +37,61 @@ class Line:
         return f"{self.lead}{self.text}"
 
 
-def describe_event(event: Event) -> Iterator[Line]:
+def describe_event(event: events.Event) -> Iterator[Line]:
     """Yield the lines that an event is told in; none for one that shows only in what follows from it."""
     match event:
-        case BaselineMeasured(counts=counts, denied=denied, seconds=seconds, problem=problem):
+        case events.BaselineMeasured(counts=counts, denied=denied, seconds=seconds, problem=problem):
             summary = problem or f"{format_counts(counts, denied)} in {seconds:.1f} s"
             text = f"{summary}   {event.command}"
             yield Line(lead="tests on the untouched code: ", text=text, style="about")
-        case PhaseEntered(phase=phase, attempt=attempt):
+        case events.PhaseEntered(phase=phase, attempt=attempt):
             yield Line(text=phase if attempt == 1 else f"{phase} (attempt {attempt})", style="phase")
-        case NoteMade():
+        case events.NoteMade():
             yield from _describe_note(event)
-        case Verified(verdict=verdict):
+        case events.Verified(verdict=verdict):
             yield from _describe_verdict(verdict)
-        case ContextCompacted():
+        case events.ContextCompacted():
             text = "The conversation fills the model's context: older parts are sent in short from now on."
             yield Line(text=text, style="warning", indent=1)
-        case Warned(text=text):
+        case events.Warned(text=text):
             yield Line(text=text, style="warning", indent=1)
-        case Failed(error=error):
+        case events.Failed(error=error):
             yield Line(text=error, style="error")
-        case QuestionAnswered() | PlanAnswered() | ReviewAnswered():
+        case events.QuestionAnswered() | events.PlanAnswered() | events.ReviewAnswered():
             for text in _describe_answer(event):
                 yield Line(text=text, style="answer", indent=1)
         case _:
             yield from _describe_course(event)
 
 
-def change_heading(heading: PhaseEntered, tool: str) -> PhaseEntered:
+def change_heading(heading: events.PhaseEntered, tool: str) -> events.PhaseEntered:
     """Return the heading of a phase that begins with a call: a patch is no reproduction."""
     if heading.phase == "reproduce" and tool == "apply_patch":
         return heading.model_copy(update={"phase": "edit"})
     return heading
 
 
-def _describe_course(event: Event) -> Iterator[Line]:
+def _describe_course(event: events.Event) -> Iterator[Line]:
     """Describe the course that a session takes: its strategy, its candidates and their tests."""
     match event:
-        case TargetsGreen(targets=targets, seconds=seconds):
+        case events.TargetsGreen(targets=targets, seconds=seconds):
             text = f"{len(targets)} {'test' if len(targets) == 1 else 'tests'} red to green ({seconds:.0f} s)"
             yield Line(text=text, style="note", indent=1)
-        case ConversationContinued(session=session):
+        case events.ConversationContinued(session=session):
             yield Line(text=f"continues session {session}", style="about")
-        case StrategyChosen(strategy=strategy, reason=reason):
+        case events.StrategyChosen(strategy=strategy, reason=reason):
             yield Line(lead="strategy: ", text=f"{strategy}, {reason}", style="about")
-        case CandidateForked(role="researcher", candidate=candidate, approach=approach):
+        case events.CandidateForked(role="researcher", candidate=candidate, approach=approach):
             text = f"{candidate.partition('/')[2]} looks into: {shorten(approach)}"
             yield Line(text=text, style="note", indent=1)
-        case CandidateForked(candidate=candidate, parent=parent, approach=approach) if parent:
+        case events.CandidateForked(candidate=candidate, parent=parent, approach=approach) if parent:
             yield Line(text=f"{candidate} grows out of {parent}: {approach}", style="about", indent=1)
-        case CandidateDropped(candidate=candidate, reason=reason):
+        case events.CandidateDropped(candidate=candidate, reason=reason):
             text = f"{candidate} goes no further: {shorten(reason)}"
             yield Line(text=text, style="about", indent=1)
 
 
-def _describe_note(event: NoteMade) -> Iterator[Line]:
+def _describe_note(event: events.NoteMade) -> Iterator[Line]:
     note = event.note
     if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
         name = event.candidate.partition("/")[2]
@@ -167,42 +141,44 @@ def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
         yield Line(text=f"noted: {note}", style="detail", indent=2)
 
 
-def _describe_answer(event: QuestionAnswered | PlanAnswered | ReviewAnswered) -> list[str]:
+def _describe_answer(
+    event: events.QuestionAnswered | events.PlanAnswered | events.ReviewAnswered,
+) -> list[str]:
     match event:
-        case QuestionAnswered(option=option, by="person", instruction=instruction):
+        case events.QuestionAnswered(option=option, by="person", instruction=instruction):
             return [f"{option}: {instruction}" if instruction else option]
-        case QuestionAnswered(option=option):
+        case events.QuestionAnswered(option=option):
             return [f"not interactive: {option}"]
-        case PlanAnswered(by="default") | ReviewAnswered(by="default"):
+        case events.PlanAnswered(by="default") | events.ReviewAnswered(by="default"):
             return ["not interactive: accepted as it is"]
-        case PlanAnswered(plan=plan):
+        case events.PlanAnswered(plan=plan):
             return ["the plan is accepted" if plan else "the plan is refused"]
-        case ReviewAnswered(refused=True):
+        case events.ReviewAnswered(refused=True):
             return ["reviewed: nothing is to be delivered"]
-        case ReviewAnswered(comments=comments) if comments:
+        case events.ReviewAnswered(comments=comments) if comments:
             return [f"comment: {comment.text}" for comment in comments]
-        case ReviewAnswered(accepted=accepted, edits=edits):
+        case events.ReviewAnswered(accepted=accepted, edits=edits):
             edited = len({edit.hunk for edit in edits} & {*accepted})
             remark = f", {edited} of them edited" if edited else ""
             return [f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted{remark}"]
 
 
-def current_activity(event: Event) -> str:
+def current_activity(event: events.Event) -> str:
     """Return the current activity that an event starts; empty if it starts none."""
     match event:
-        case ToolStarted(call=call):
+        case events.ToolStarted(call=call):
             return call.name
-        case ToolStreamed(text=text):
+        case events.ToolStreamed(text=text):
             return text
-        case TextStreamed() | ReasoningStreamed():
+        case events.TextStreamed() | events.ReasoningStreamed():
             return "the model writes"
-        case PhaseEntered(phase=phase):
+        case events.PhaseEntered(phase=phase):
             return "tests run" if phase == "verify" else "thinking"
-        case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
+        case events.ToolFinished() | events.Verified() | events.MessageFinished(message=UserMessage()):
             return "thinking"
-        case QuestionAsked() | PlanAsked() | ReviewAsked():
+        case events.QuestionAsked() | events.PlanAsked() | events.ReviewAsked():
             return "waiting for your answer"
-        case QuestionAnswered() | PlanAnswered() | ReviewAnswered():
+        case events.QuestionAnswered() | events.PlanAnswered() | events.ReviewAnswered():
             return "working"
     return ""
 

@@ -27,26 +27,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any, TextIO
 
-from coder.core.events import (
-    BaselineMeasured,
-    BudgetSpent,
-    Event,
-    FilesChanged,
-    MessageFinished,
-    NoteMade,
-    PhaseEntered,
-    QuestionAnswered,
-    QuestionAsked,
-    Record,
-    SessionFinished,
-    SessionStarted,
-    TargetsGreen,
-    TestsEnded,
-    ToolFinished,
-    ToolStarted,
-    Verified,
-    Warned,
-)
+from coder.core import events
 from coder.core.messages import AssistantMessage, ToolCall, UsageTotals
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.verdict_summary import describe_open
@@ -58,24 +39,24 @@ class RecordTranslator:
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], ToolCall] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
-        self._questions: dict[str, QuestionAsked] = {}
+        self._questions: dict[str, events.QuestionAsked] = {}
 
-    def translate(self, record: Record) -> dict[str, Any] | None:
+    def translate(self, record: events.Record) -> dict[str, Any] | None:
         """Return the public object of a record; None if the record is not public."""
         body = self._body(record.event)
         return None if body is None else {"event": body.pop("event"), "at": record.at.isoformat(), **body}
 
-    def _body(self, event: Event) -> dict[str, Any] | None:
+    def _body(self, event: events.Event) -> dict[str, Any] | None:
         match event:
-            case ToolStarted(candidate=candidate, call=call):
+            case events.ToolStarted(candidate=candidate, call=call):
                 self._calls[candidate, call.id] = call
-            case ToolFinished(candidate=candidate, message=message, seconds=seconds):
+            case events.ToolFinished(candidate=candidate, message=message, seconds=seconds):
                 call = self._calls.pop((candidate, message.call_id))
                 outcome = {"ok": message.ok, "seconds": round(seconds, 3), "output": message.text}
                 return {"event": "tool", "name": message.name, "arguments": call.arguments, **outcome}
-            case QuestionAsked(question=question):
+            case events.QuestionAsked(question=question):
                 self._questions[question] = event
-            case QuestionAnswered(question=question, option=option, by=by):
+            case events.QuestionAnswered(question=question, option=option, by=by):
                 pending = self._questions.pop(question)
                 return {
                     "event": "question",
@@ -84,7 +65,7 @@ class RecordTranslator:
                     "answer": option,
                     "by": by,
                 }
-            case NoteMade(
+            case events.NoteMade(
                 candidate=candidate,
                 note=ResearchPlan() | ResearchResult() | Evaluation() | ResearchReport() as note,
             ):
@@ -94,42 +75,42 @@ class RecordTranslator:
         return None
 
 
-def _translate_event(event: Event) -> dict[str, Any] | None:
+def _translate_event(event: events.Event) -> dict[str, Any] | None:
     match event:
-        case SessionStarted():
+        case events.SessionStarted():
             fields = event.model_dump(
                 mode="json", include={"session", "repository", "model", "head", "base", "dirty", "version"}
             )
             return {"event": "started", **fields}
-        case PhaseEntered(phase=phase, attempt=attempt):
+        case events.PhaseEntered(phase=phase, attempt=attempt):
             return {"event": "phase", "phase": phase, "attempt": attempt}
-        case BaselineMeasured():
+        case events.BaselineMeasured():
             fields = event.model_dump(include={"command", "failing", "seconds", "problem"})
             return {"event": "baseline", **fields, **event.counts.model_dump(exclude={"partial"})}
-        case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
+        case events.MessageFinished(message=AssistantMessage(text=text)) if text.strip():
             return {"event": "message", "text": text}
-        case FilesChanged(paths=paths, diff=diff):
+        case events.FilesChanged(paths=paths, diff=diff):
             return {"event": "changed", "paths": paths, "diff": diff}
-        case TargetsGreen() | TestsEnded() | Verified():
+        case events.TargetsGreen() | events.TestsEnded() | events.Verified():
             return _judged_object(event)
-        case BudgetSpent(total=total):
+        case events.BudgetSpent(total=total):
             return {"event": "spent", **_spent_object(total)}
-        case Warned(text=text):
+        case events.Warned(text=text):
             return {"event": "warning", "text": text}
-        case SessionFinished():
+        case events.SessionFinished():
             return _finished_object(event)
     return None
 
 
-def _judged_object(event: TargetsGreen | TestsEnded | Verified) -> dict[str, Any]:
+def _judged_object(event: events.TargetsGreen | events.TestsEnded | events.Verified) -> dict[str, Any]:
     match event:
-        case TargetsGreen(targets=targets, seconds=seconds):
+        case events.TargetsGreen(targets=targets, seconds=seconds):
             return {"event": "targets", "targets": targets, "seconds": seconds}
-        case TestsEnded(run=run):
+        case events.TestsEnded(run=run):
             counts = run.counts.model_dump(include={"passed", "failed", "skipped"})
             shown = {"label": run.label, **counts, "seconds": run.seconds, "stored": run.stored}
             return {"event": "tests", **shown}
-        case Verified(attempt=attempt, verdict=verdict):
+        case events.Verified(attempt=attempt, verdict=verdict):
             tests = {
                 name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")
             }
@@ -143,7 +124,7 @@ def _judged_object(event: TargetsGreen | TestsEnded | Verified) -> dict[str, Any
             return {"event": "verified", "attempt": attempt, **verdict_fields, **tests}
 
 
-def _finished_object(event: SessionFinished) -> dict[str, Any]:
+def _finished_object(event: events.SessionFinished) -> dict[str, Any]:
     delivery = event.delivery
     return {
         "event": "finished",
@@ -167,11 +148,11 @@ def _spent_object(spent: UsageTotals) -> dict[str, Any]:
 
 def write_failure(message: str, exit_code: int, *, at: datetime) -> None:
     """Write the final line of a command that failed before its session began."""
-    event = SessionFinished(kind=None, exit_code=exit_code, summary=message)
+    event = events.SessionFinished(kind=None, exit_code=exit_code, summary=message)
     print(json.dumps({"at": at.isoformat(), **_finished_object(event)}), flush=True)
 
 
-async def write_records(records: AsyncIterator[Record], out: TextIO | None = None) -> None:
+async def write_records(records: AsyncIterator[events.Record], out: TextIO | None = None) -> None:
     """Write each public record as one line, to standard output by default, and flush it."""
     translator = RecordTranslator()
     async for record in records:

@@ -14,30 +14,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from coder.core.events import (
-    REFUSE,
-    Amend,
-    Answer,
-    Decide,
-    Event,
-    Failed,
-    MessageFinished,
-    NoteMade,
-    PhaseEntered,
-    PlanAsked,
-    QuestionAsked,
-    Record,
-    ReviewAsked,
-    SessionCommand,
-    SessionFinished,
-    SessionStarted,
-    StageChanged,
-    ToolFinished,
-    ToolStarted,
-    ToolStreamed,
-    Verified,
-    Warned,
-)
+from coder.core import events
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import (
     Findings,
@@ -80,9 +57,9 @@ ReadLine = Callable[[str], Awaitable[str | None]]
 """Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""
 
 
-def _is_first_word(event: Event) -> bool:
+def _is_first_word(event: events.Event) -> bool:
     """Tell whether an event is a verdict that is said before the change is examined."""
-    return isinstance(event, Verified) and event.verdict.is_examinable
+    return isinstance(event, events.Verified) and event.verdict.is_examinable
 
 
 class LinePrinter:
@@ -93,7 +70,7 @@ class LinePrinter:
         console: Console,
         *,
         verbose: bool,
-        send: Callable[[SessionCommand], None],
+        send: Callable[[events.SessionCommand], None],
         read_line: ReadLine | None = None,
         has_summary: bool = False,
         quiet: bool = False,
@@ -115,56 +92,60 @@ class LinePrinter:
         self._calls: dict[tuple[str, str], ToolCall] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
         self._activity = ""
-        self._heading: PhaseEntered | None = None
+        self._heading: events.PhaseEntered | None = None
         self._last_output_at: datetime | None = None
         self._quiet_seconds = QUIET_SECONDS
         self._live = Live(
             console=console, refresh_per_second=8, transient=True, get_renderable=self._status_line
         )
 
-    async def show(self, records: AsyncIterator[Record]) -> None:
+    async def show(self, records: AsyncIterator[events.Record]) -> None:
         """Print until the log ends, with a live status line on a terminal, and have questions answered."""
         with self._live if self._console.is_terminal else nullcontext():
             async for record in records:
                 self.print_record(record)
                 if self._read_line is not None and isinstance(
-                    record.event, QuestionAsked | ReviewAsked | PlanAsked
+                    record.event, events.QuestionAsked | events.ReviewAsked | events.PlanAsked
                 ):
                     self._live.stop()
                     self._send(await ask_in_lines(self._console, record.event, self._read_line))
                     if self._console.is_terminal:
                         self._live.start()
 
-    def print_record(self, record: Record) -> None:
+    def print_record(self, record: events.Record) -> None:
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
-        if isinstance(record.event, ToolStarted):
+        if isinstance(record.event, events.ToolStarted):
             self._calls[record.event.candidate, record.event.call.id] = record.event.call
         if self._quiet:
             self._print_quietly(record)
             return
         lines = self._lines_with_heading(record.event)
-        if isinstance(record.event, SessionFinished):
+        if isinstance(record.event, events.SessionFinished):
             self._verdict_lines = []
-        elif isinstance(record.event, Verified) and self._has_summary and not _is_first_word(record.event):
+        elif (
+            isinstance(record.event, events.Verified)
+            and self._has_summary
+            and not _is_first_word(record.event)
+        ):
             lines, self._verdict_lines = self._verdict_lines, lines
-        elif lines or isinstance(record.event, QuestionAsked | ReviewAsked):
+        elif lines or isinstance(record.event, events.QuestionAsked | events.ReviewAsked):
             lines, self._verdict_lines = [*self._verdict_lines, *lines], []
-        if not lines and isinstance(record.event, ToolStreamed) and self._is_silent(record):
+        if not lines and isinstance(record.event, events.ToolStreamed) and self._is_silent(record):
             lines = [Text(f"  ... {shorten(record.event.text)}", "dim")]
         elif lines:
             self._quiet_seconds = QUIET_SECONDS
         self._last_output_at = record.at if lines else self._last_output_at
         self._print(lines)
 
-    def _print_quietly(self, record: Record) -> None:
+    def _print_quietly(self, record: events.Record) -> None:
         """Print the first word, warnings and errors, and to standard error of a pipe progress."""
-        if isinstance(record.event, Warned | Failed):
+        if isinstance(record.event, events.Warned | events.Failed):
             self._print(self._lines(record.event))
         elif _is_first_word(record.event):
             word = next(iter(describe_event(record.event)))  # the summary says the rest
             self._print([_render(replace(word, indent=0))])
-        if not isinstance(record.event, ToolStreamed):
+        if not isinstance(record.event, events.ToolStreamed):
             self._last_output_at = self._last_output_at or record.at
         elif self._is_silent(record):
             self._last_output_at = record.at
@@ -176,7 +157,7 @@ class LinePrinter:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
-    def _is_silent(self, record: Record) -> bool:
+    def _is_silent(self, record: events.Record) -> bool:
         """Tell whether this is a pipe, which has no status line, without output for a while.
 
         The next line of progress comes after twice that time.
@@ -188,28 +169,28 @@ class LinePrinter:
         self._quiet_seconds = min(2 * self._quiet_seconds, MOST_QUIET_SECONDS)
         return True
 
-    def _lines_with_heading(self, event: Event) -> list[Text]:
+    def _lines_with_heading(self, event: events.Event) -> list[Text]:
         """Return the lines of an event, after the heading of its phase if they are the first of it.
 
         A phase without lines has no heading.
         """
-        if isinstance(event, PhaseEntered) and event.phase == "research":
+        if isinstance(event, events.PhaseEntered) and event.phase == "research":
             self._heading = None
             return []  # several begin at once; their forks say so
-        if isinstance(event, PhaseEntered) and event.phase != "verify":
+        if isinstance(event, events.PhaseEntered) and event.phase != "verify":
             self._heading = event
             return []
         lines = self._lines(event)
         if not lines or self._heading is None:
             return lines
         heading, self._heading = self._heading, None
-        if isinstance(event, ToolFinished):
+        if isinstance(event, events.ToolFinished):
             heading = change_heading(heading, event.message.name)
-        return lines if isinstance(event, PhaseEntered) else [*_plain_lines(heading), *lines]
+        return lines if isinstance(event, events.PhaseEntered) else [*_plain_lines(heading), *lines]
 
-    def _lines(self, event: Event) -> list[Text]:
+    def _lines(self, event: events.Event) -> list[Text]:
         match event:
-            case ToolFinished(candidate=candidate, message=message):
+            case events.ToolFinished(candidate=candidate, message=message):
                 call = self._calls.pop((candidate, message.call_id))
                 line = Text.assemble(
                     "  ",
@@ -224,9 +205,9 @@ class LinePrinter:
                     else message.text.splitlines()[: 0 if message.ok else 1]
                 )
                 return [line, *(Text(f"    {shorten(text)}", "dim") for text in output_lines)]
-            case MessageFinished(message=AssistantMessage(calls=())) if self._status.phase == "answer":
+            case events.MessageFinished(message=AssistantMessage(calls=())) if self._status.phase == "answer":
                 return []  # the summary shows it
-            case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
+            case events.MessageFinished(message=AssistantMessage(text=text)) if text.strip():
                 text_lines = text.strip().splitlines()
                 return [
                     Text(f"  {shorten(line)}", "italic")
@@ -257,12 +238,12 @@ def _render(line: Line) -> Text:
     return Text.assemble("  " * line.indent, (line.lead, lead), (line.text, "" if line.kind else style))
 
 
-def _plain_lines(event: Event, *, are_details_shown: bool = False) -> list[Text]:
+def _plain_lines(event: events.Event, *, are_details_shown: bool = False) -> list[Text]:
     match event:
-        case SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
+        case events.SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
             suffix = ", uncommitted work included" if dirty else ""
             return [Text(f"session {session}, {model}"), Text(f"{repository}{suffix}", "dim")]
-        case StageChanged():
+        case events.StageChanged():
             return stage_lines(event)
         case _:
             lines = describe_event(event)
@@ -275,7 +256,7 @@ def _researcher_label(candidate: str) -> str:
     return f"{name} " if name.startswith("research-") else ""
 
 
-def stage_lines(event: StageChanged) -> list[Text]:
+def stage_lines(event: events.StageChanged) -> list[Text]:
     """Return the lines of a stage of a build that began, or of a part of it that ended."""
     if event.state == "running":
         return [] if event.component else [Text(event.stage, "bold")]
@@ -285,7 +266,7 @@ def stage_lines(event: StageChanged) -> list[Text]:
 
 
 YES, NO = ("y", "yes"), ("n", "no", "")
-AnyQuestion = QuestionAsked | ReviewAsked | PlanAsked
+AnyQuestion = events.QuestionAsked | events.ReviewAsked | events.PlanAsked
 
 
 class PrintedQuestion(NamedTuple):
@@ -293,10 +274,10 @@ class PrintedQuestion(NamedTuple):
     prompt: str
 
 
-async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine) -> SessionCommand:
+async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine) -> events.SessionCommand:
     question = describe_question(event)
     for line in question.lines:
-        is_prose = isinstance(event, QuestionAsked)  # lines of a diff are left to the terminal
+        is_prose = isinstance(event, events.QuestionAsked)  # lines of a diff are left to the terminal
         console.print(sanitize_text(line), markup=False, highlight=False, soft_wrap=not is_prose)
     return answer_command(event, (await read_line(question.prompt) or "").strip())
 
@@ -304,7 +285,9 @@ async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine
 def describe_question(event: AnyQuestion) -> PrintedQuestion:
     """Return a question as it is printed, with what can be typed."""
     match event:
-        case QuestionAsked(text=text, options=options, default=default, takes_instruction=takes_instruction):
+        case events.QuestionAsked(
+            text=text, options=options, default=default, takes_instruction=takes_instruction
+        ):
             choices = [f"{number}: {option}" for number, option in enumerate(options, start=1)]
             if default == options[0]:
                 keys = _answer_keys(options)
@@ -313,15 +296,15 @@ def describe_question(event: AnyQuestion) -> PrintedQuestion:
             if default == options[-1]:
                 choices = [f"y: {options[0]}", f"n: {default}", *choices[1:-1]]
             if takes_instruction:
-                choices.append("or what to do instead" if default == REFUSE else "or another answer")
+                choices.append("or what to do instead" if default == events.REFUSE else "or another answer")
             return PrintedQuestion([text], f"{', '.join(choices)} > ")
-        case ReviewAsked(diff=diff, verdict=verdict):
+        case events.ReviewAsked(diff=diff, verdict=verdict):
             about = f" It is {verdict.label}: {verdict.reason}" if verdict else ""
             hunks = split_git_diff(diff)
             lines = [f"The change is ready for your review.{about}", *_hunk_lines(hunks)]
             some = "the numbers of the hunks to deliver, " if len(hunks) > 1 else ""
             return PrintedQuestion(lines, f"y to deliver it, n to refuse it, {some}or what to change: ")
-        case PlanAsked(plan=plan):
+        case events.PlanAsked(plan=plan):
             lines = ["A plan is ready.", *format_plan(plan).splitlines()]
             return PrintedQuestion(lines, "y to run it, n to refuse it: ")
 
@@ -332,28 +315,30 @@ def _hunk_lines(hunks: Sequence[Hunk]) -> Iterator[str]:
         yield from (hunk.body or hunk.header).splitlines()
 
 
-def answer_command(event: AnyQuestion, reply: str) -> SessionCommand:
+def answer_command(event: AnyQuestion, reply: str) -> events.SessionCommand:
     """Return the command that answers a question with what the user typed.
 
     What is unclear is the safe answer.
     """
     match event:
-        case QuestionAsked(question=question, options=options, default=default):
+        case events.QuestionAsked(question=question, options=options, default=default):
             option = _find_option(reply, options, default=default)
             instruction = reply if event.takes_instruction and not option else ""
-            return Answer(question=question, option=option or default, instruction=instruction)
-        case ReviewAsked(question=question, diff=diff):
+            return events.Answer(question=question, option=option or default, instruction=instruction)
+        case events.ReviewAsked(question=question, diff=diff):
             hunks = tuple(range(len(split_git_diff(diff))))
             if reply.lower() in YES:
-                return Decide(question=question, accepted=hunks)
+                return events.Decide(question=question, accepted=hunks)
             if reply.lower() in NO:
-                return Decide(question=question, accepted=())
+                return events.Decide(question=question, accepted=())
             if re.fullmatch(r"[\d\s,]+", reply):
                 chosen = {int(number) - 1 for number in re.findall(r"\d+", reply)}
-                return Decide(question=question, accepted=tuple(sorted(chosen & {*hunks})))
-            return Decide(question=question, accepted=hunks, comments=(HunkComment(hunk=0, text=reply),))
-        case PlanAsked(question=question, plan=plan):
-            return Amend(question=question, plan=plan if reply.lower() in YES else None)
+                return events.Decide(question=question, accepted=tuple(sorted(chosen & {*hunks})))
+            return events.Decide(
+                question=question, accepted=hunks, comments=(HunkComment(hunk=0, text=reply),)
+            )
+        case events.PlanAsked(question=question, plan=plan):
+            return events.Amend(question=question, plan=plan if reply.lower() in YES else None)
 
 
 def _answer_keys(options: Sequence[str]) -> dict[str, str]:
@@ -410,11 +395,11 @@ NEAR_LINES = 3
 """Lines between a finding and an observation that still belong together."""
 
 
-def review_lines(records: Sequence[Record], verdict: Verdict) -> Iterator[str]:
+def review_lines(records: Sequence[events.Record], verdict: Verdict) -> Iterator[str]:
     """Yield the report in lines, one reviewer after the other, in the order of the log."""
     for record in records:
         match record.event:
-            case NoteMade(candidate=candidate, note=Findings() as findings):
+            case events.NoteMade(candidate=candidate, note=Findings() as findings):
                 yield from _reviewer_lines(candidate.rpartition("/")[2], findings, verdict)
 
 

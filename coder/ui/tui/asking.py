@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import App
 
+from coder.core import events
 from coder.core.errors import UserError
-from coder.core.events import (
-    Amend,
-    Answer,
-    Decide,
-    Event,
-    PlanAnswered,
-    PlanAsked,
-    QuestionAnswered,
-    QuestionAsked,
-    ReviewAnswered,
-    ReviewAsked,
-    SessionCommand,
-)
 from coder.core.task import Restore
 from coder.core.text import sanitize_text, shorten_line
 from coder.core.values import HunkDecisions
@@ -37,7 +25,7 @@ AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
 async def ask_user(app: App[None], text: str, *, options: tuple[str, ...], details: str = "") -> str:
     """Ask a question that no session asks, from a worker; the last option is the safe one."""
-    question = QuestionAsked(question="interface", text=text, options=options, default=options[-1])
+    question = events.QuestionAsked(question="interface", text=text, options=options, default=options[-1])
     return (await app.push_screen_wait(QuestionScreen(question, details=details))).option
 
 
@@ -54,7 +42,7 @@ class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 
     def __init__(
-        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[], None]
+        self, app: App[None], send: Callable[[events.SessionCommand], None], alert: Callable[[], None]
     ) -> None:
         """Take `alert`, which calls the user."""
         self._app = app
@@ -62,19 +50,19 @@ class QuestionQueue:
         self._alert = alert
         self._open: dict[str, AnyQuestionScreen] = {}
 
-    def handle_event(self, event: Event) -> None:
+    def handle_event(self, event: events.Event) -> None:
         """Show the question that an event asks, or close the one that it answers."""
         match event:
-            case QuestionAsked(question=question):
+            case events.QuestionAsked(question=question):
                 self._ask(question, QuestionScreen(event))
-            case ReviewAsked(question=question):
+            case events.ReviewAsked(question=question):
                 self._ask(question, ReviewScreen(event))
-            case PlanAsked(question=question, plan=plan):
+            case events.PlanAsked(question=question, plan=plan):
                 self._ask(question, PlanScreen(plan))
             case (
-                QuestionAnswered(question=question)
-                | PlanAnswered(question=question)
-                | ReviewAnswered(question=question)
+                events.QuestionAnswered(question=question)
+                | events.PlanAnswered(question=question)
+                | events.ReviewAnswered(question=question)
             ):
                 self._close(question)
 
@@ -93,11 +81,11 @@ class QuestionQueue:
         def send_answer(result: ChosenOption | HunkDecisions | PlanDecision | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, ChosenOption):
-                self._send(Answer(question=question, **result._asdict()))
+                self._send(events.Answer(question=question, **result._asdict()))
             elif isinstance(result, PlanDecision):
-                self._send(Amend(question=question, plan=result.plan))
+                self._send(events.Amend(question=question, plan=result.plan))
             elif result is not None:
-                self._send(Decide(question=question, **dict(result)))
+                self._send(events.Decide(question=question, **dict(result)))
             if self._open:
                 self._show(*next(iter(self._open.items())))
 
@@ -162,5 +150,5 @@ async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None
 
 
 async def _choose(app: App[None], text: str, options: tuple[str, ...]) -> str:
-    question = QuestionAsked(question="rewind", text=text, options=options, default=STAY)
+    question = events.QuestionAsked(question="rewind", text=text, options=options, default=STAY)
     return (await app.push_screen_wait(QuestionScreen(question))).option

@@ -9,22 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
-from coder.core.events import (
-    DeliverNowOffered,
-    Event,
-    MessageFinished,
-    PhaseEntered,
-    QuestionAnswered,
-    QuestionAsked,
-    Record,
-    SessionFinished,
-    SessionStarted,
-    StageChanged,
-    TextStreamed,
-    ToolFinished,
-    ToolStarted,
-    Verified,
-)
+from coder.core import events
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.state import Status, advance_status
 from coder.core.text import parse_json, sanitize_text
@@ -99,42 +84,42 @@ class Narrator:
         """Texts of questions that a dialog shows until they are answered, by id."""
         self._stages: dict[str, StageRow] = {}
         self._shown_verdict = ""
-        self._heading: PhaseEntered | None = None
+        self._heading: events.PhaseEntered | None = None
         """Phase without a line so far."""
-        self._shown_heading: PhaseEntered | None = None
+        self._shown_heading: events.PhaseEntered | None = None
 
-    def show_record(self, record: Record) -> None:
+    def show_record(self, record: events.Record) -> None:
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
         self._show_status()
         match record.event:
-            case TextStreamed(candidate=candidate, text=text):
+            case events.TextStreamed(candidate=candidate, text=text):
                 self._reply(candidate).stream(text)
-            case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
+            case events.MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
                 self._finish_reply(candidate, text)
-            case DeliverNowOffered(offered=offered):
+            case events.DeliverNowOffered(offered=offered):
                 self._prompt.offer_delivery(offered=offered)
-            case ToolStarted() | ToolFinished():
+            case events.ToolStarted() | events.ToolFinished():
                 self._show_call(record.event)
-            case SessionStarted(task=task):
+            case events.SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
                 self._add(*_event_widgets(record.event))
-            case QuestionAsked(question=question, text=text):
+            case events.QuestionAsked(question=question, text=text):
                 self._questions[question] = text
-            case QuestionAnswered():
+            case events.QuestionAnswered():
                 self._show_answer(record.event)
-            case StageChanged():
+            case events.StageChanged():
                 self._show_stage(record.event)
-            case SessionFinished():
+            case events.SessionFinished():
                 self._finish(record.event)
             case _:
                 self._show_course(record.event)
 
-    def _show_course(self, event: Event) -> None:
-        if isinstance(event, PhaseEntered):
+    def _show_course(self, event: events.Event) -> None:
+        if isinstance(event, events.PhaseEntered):
             self._heading, self._shown_verdict = event, ""
             return
-        if isinstance(event, Verified):
+        if isinstance(event, events.Verified):
             self._shown_verdict = _verdict_text(event.verdict)
         self._add(*_event_widgets(event))
 
@@ -146,8 +131,8 @@ class Narrator:
             self._transcript.add(*_event_widgets(heading))
         self._transcript.add(*widgets)
 
-    def _show_call(self, event: ToolStarted | ToolFinished) -> None:
-        if isinstance(event, ToolStarted):
+    def _show_call(self, event: events.ToolStarted | events.ToolFinished) -> None:
+        if isinstance(event, events.ToolStarted):
             if self._heading is not None:
                 self._heading = change_heading(self._heading, event.call.name)
             self._calls[event.candidate, event.call.id] = CallFold(event.call)
@@ -155,7 +140,7 @@ class Narrator:
         elif (fold := self._calls.pop((event.candidate, event.message.call_id), None)) is not None:
             fold.finish(event.message, event.seconds, refused=event.refused)
 
-    def _show_answer(self, event: QuestionAnswered) -> None:
+    def _show_answer(self, event: events.QuestionAnswered) -> None:
         if text := self._questions.pop(event.question, ""):
             self._add(_line(text, "question"))
         self._add(*_event_widgets(event))
@@ -165,13 +150,13 @@ class Narrator:
             _format_status(self._status), seconds=self._status.seconds, activity=self._activity
         )
 
-    def _show_stage(self, event: StageChanged) -> None:
+    def _show_stage(self, event: events.StageChanged) -> None:
         if event.stage not in self._stages:
             self._stages[event.stage] = StageRow(event.stage)
             self._add(self._stages[event.stage])
         self._stages[event.stage].show_change(event)
 
-    def skip(self, records: Sequence[Record]) -> None:
+    def skip(self, records: Sequence[events.Record]) -> None:
         """Take note of records that are too many to be shown, and say how to see them."""
         newest_of_type = {record.event.type: record for record in records}
         for record in sorted(newest_of_type.values(), key=lambda record: record.number):
@@ -193,7 +178,7 @@ class Narrator:
             self._replies[candidate].remove()
         self._replies.pop(candidate, None)
 
-    def _finish(self, event: SessionFinished) -> None:
+    def _finish(self, event: events.SessionFinished) -> None:
         """Mark interrupted calls, then show the summary, without the verdict if it stands right above."""
         self._heading = None
         for call in self._calls.values():
@@ -225,15 +210,15 @@ def _format_status(status: Status) -> str:
     return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
 
 
-def _event_widgets(event: Event) -> Iterable[Widget]:
+def _event_widgets(event: events.Event) -> Iterable[Widget]:
     match event:
-        case SessionStarted(session=session, model=model, dirty=dirty, task=task):
+        case events.SessionStarted(session=session, model=model, dirty=dirty, task=task):
             for attachment in task.attachments:
                 yield _line(f"attached: {attachment.name}", "about")
             yield _line(
                 f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about"
             )
-        case MessageFinished(message=UserMessage(text=text)):
+        case events.MessageFinished(message=UserMessage(text=text)):
             lines = text.strip().splitlines() or [""]
             title = Content.assemble(("sent to the model", "bold"), "  ", sanitize_text(lines[0]))
             remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
@@ -262,7 +247,7 @@ def _verdict_text(verdict: Verdict) -> str:
     return f"{verdict.label}  {verdict.headline}"
 
 
-def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[Widget]:
+def _summary_widgets(event: events.SessionFinished, lines: Sequence[str]) -> Iterable[Widget]:
     """Show the end: the change, the report, and `lines`, of which the first is the outcome or empty."""
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
@@ -334,9 +319,9 @@ class StageRow(Static):
     def __init__(self, stage: str) -> None:
         super().__init__(markup=False, classes="stage")
         self._stage = stage
-        self._changes: dict[str, StageChanged] = {}
+        self._changes: dict[str, events.StageChanged] = {}
 
-    def show_change(self, event: StageChanged) -> None:
+    def show_change(self, event: events.StageChanged) -> None:
         self._changes[event.component] = event
         whole = self._changes.get("")
         parts = [change for name, change in self._changes.items() if name]
