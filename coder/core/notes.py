@@ -257,10 +257,6 @@ Note = Annotated[
 ResearchNote = ResearchPlan | ResearchResult | Evaluation | ResearchReport
 
 
-def count_unconfirmed(claims: Sequence[CheckedClaim]) -> int:
-    return sum(bool(claim.problem) for claim in claims)
-
-
 def describe_note(note: ResearchNote) -> list[str]:
     """Describe a note for a progress display: its parts, its judgement, or how many claims it has."""
     match note:
@@ -268,11 +264,9 @@ def describe_note(note: ResearchNote) -> list[str]:
             prefix = f"{note.decision}: " if isinstance(note, Evaluation) else ""
             return [f"{prefix}{note.summary}", *(f"- {topic.title}" for topic in topics)]
         case ResearchResult(claims=claims, dropped=dropped):
-            counts = (
-                f"{len(claims)} claim{'s' * (len(claims) != 1)}, {count_unconfirmed(claims)} unconfirmed, "
-                f"{len(dropped)} dropped"
-            )
-            return [f"{counts}: {note.summary}"]
+            unconfirmed = sum(bool(claim.problem) for claim in claims)
+            counts = f"{len(claims)} claim{'s' * (len(claims) != 1)}, {unconfirmed} unconfirmed"
+            return [f"{counts}, {len(dropped)} dropped: {note.summary}"]
         case ResearchReport():
             return []
 
@@ -285,11 +279,11 @@ def format_report(report: ResearchReport, question: str) -> str:
 def _sections(report: ResearchReport, question: str) -> Iterator[str]:
     yield f"# {' '.join(question.split())[:200]}"
     yield report.summary.strip()
-    findings = [claim.line for claim in report.findings]
-    yield _number_section("Key findings", findings or ["None that the repository shows."])
+    findings = [claim.line for claim in report.findings] or ["None that the repository shows."]
+    yield _list_section("Key findings", findings, is_numbered=True)
     yield f"## In depth\n{report.details.strip()}"
     if report.recommendations:
-        yield _number_section("Recommendations", report.recommendations)
+        yield _list_section("Recommendations", report.recommendations, is_numbered=True)
     if report.open_questions:
         yield _list_section("Open questions", report.open_questions)
     if report.sources:
@@ -312,11 +306,7 @@ def _citation_section(report: ResearchReport) -> str:
     return "\n".join(lines)
 
 
-def _number_section(title: str, texts: Sequence[str]) -> str:
-    return "\n".join(
-        [f"## {title}", *(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))]
-    )
-
-
-def _list_section(title: str, texts: Sequence[str]) -> str:
-    return "\n".join([f"## {title}", *(f"- {' '.join(text.split())}" for text in texts)])
+def _list_section(title: str, texts: Sequence[str], *, is_numbered: bool = False) -> str:
+    marks = (f"{number}." if is_numbered else "-" for number in range(1, len(texts) + 1))
+    lines = (f"{mark} {' '.join(text.split())}" for mark, text in zip(marks, texts, strict=True))
+    return "\n".join([f"## {title}", *lines])

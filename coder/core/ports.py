@@ -20,7 +20,6 @@ from coder.core.values import (
     Value,
 )
 from coder.core.verdict import (
-    Evidence,
     IssueTie,
     ReproductionResult,
     RunProblem,
@@ -511,9 +510,6 @@ class Verifier(Protocol):
 
     def environment(self) -> Environment:
         """Return the environment in which tests have run so far."""
-
-    def commit_evidence(self, verdict: Verdict) -> Evidence:
-        """Return the evidence to attach to the commit."""
 
     def preview(
         self,

@@ -39,6 +39,11 @@ def shorten_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def first_line(text: str) -> str:
+    """Return the first line that is not blank, stripped; empty if there is none."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
 def join_first(names: Sequence[str], limit: int) -> str:
     """Return the first few names as a comma-separated list, with the number of the others."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""

@@ -602,15 +602,6 @@ class ReproductionResult(Value):
     """Why no test can run, without the patch either; empty if some can."""
 
 
-class Evidence(Value):
-    """A verdict in the form attached to a commit."""
-
-    trailers: tuple[str, ...]
-    """`Key: value` lines for the end of the commit message."""
-    page: str
-    """The whole report, Markdown, for the git note."""
-
-
 _KINDS: dict[TargetKind, tuple[str, str]] = {
     "edited": ("existing test edited by the change", "existing tests edited by the change"),
     "new": ("new test written with the change", "new tests written with the change"),

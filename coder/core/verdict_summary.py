@@ -190,6 +190,27 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
     )
 
 
+MOST_TRAILERS = 5
+"""Number of target tests named in trailers; the report names all."""
+
+
+def commit_trailers(verdict: Verdict) -> tuple[str, ...]:
+    """Return `Key: value` lines for the end of the commit message."""
+    lines = [f"Coder-Verdict: {verdict.kind}"]
+    lines += [f"Coder-Test: {target}" for target in verdict.targets[:MOST_TRAILERS]]
+    if len(verdict.targets) > MOST_TRAILERS:
+        lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
+    if verdict.accepted_test_edits:
+        lines.append("Coder-Test-Edits: accepted by the user")
+    if verdict.before is not None and verdict.after is not None:
+        before, after = (
+            f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
+            for counts in (verdict.before, verdict.after)
+        )
+        lines.append(f"Coder-Suite: {after}{'' if verdict.before.partial else f'; before: {before}'}")
+    return tuple(line.replace("\n", " ") for line in lines)
+
+
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "search-cut": "search longer (--max-seconds 180), or add a test that decides",

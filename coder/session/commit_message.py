@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from coder.core.events import NoteMade
 from coder.core.notes import Diagnosis, Done, Sites
 from coder.core.state import candidate_notes, candidate_records, component_plan
-from coder.core.text import sanitize_text
+from coder.core.text import first_line, sanitize_text
 from coder.core.value_text import shorten_value
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
@@ -98,10 +98,6 @@ def branch_slug(subject_line: str) -> str:
     while words and (len("-".join(words)) > BRANCH_CHARACTERS or _FUNCTION_WORD.fullmatch(words[-1])):
         words.pop()
     return "-".join(words) or "fix"
-
-
-def first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def _lower_first_letter(line: str) -> str:

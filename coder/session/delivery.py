@@ -17,14 +17,15 @@ from coder.core.state import (
     newest_verdict,
     reviewer_findings,
 )
+from coder.core.text import first_line
 from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
+from coder.core.verdict_summary import commit_trailers, markdown_report
 from coder.patching import apply
 from coder.session.commit_message import (
     branch_slug,
     compose_message,
     describe_by_test,
-    first_line,
     format_subject,
     summarize_change,
 )
@@ -66,11 +67,10 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionFini
         return _answer_outcome(context, candidate)
     if newest is not None and context.task.given:
         newest = await offer_acceptance(context, candidate, newest)
-        page = context.whole_verifier.commit_evidence(newest).page
         return SessionFinished(
             kind=newest.kind,
             summary=newest.reason,
-            report=page,
+            report=markdown_report(newest),
             verdict=newest,
             exit_code=required_exit_code(newest.kind, context.task.require),
         )
@@ -344,12 +344,11 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
 
 def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = context.repository.recent_subjects(30)
-    evidence = context.whole_verifier.commit_evidence(verdict)
     summary = describe_by_test(summarize_change(context, candidate), verdict)
     prefix = "Fix: " if context.task.mode == "fix" else ""
     summary = summary or f"{prefix}{first_line(context.task.issue).lstrip('# ')}"
-    text = context.secrets.mask(compose_message(summary, recent=recent, trailers=evidence.trailers))
-    page = context.secrets.mask(evidence.page)
+    text = context.secrets.mask(compose_message(summary, recent=recent, trailers=commit_trailers(verdict)))
+    page = context.secrets.mask(markdown_report(verdict))
     name = branch_slug(format_subject(summary, recent))
     steps_of = candidate if context.task.keep_steps else None
     return context.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)

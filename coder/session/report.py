@@ -28,6 +28,7 @@ from coder.core.notes import (
 )
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.state import active_candidates, component_plan
+from coder.core.text import first_line
 from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
 from coder.patching.git_hunks import split_git_diff
 
@@ -123,20 +124,20 @@ def _attempts_section(records: Sequence[Record]) -> str:
             case Verified(candidate=candidate, verdict=verdict) if not verdict.is_examinable:
                 count += 1
                 lines.append(
-                    f"{count}. {_first_line(ideas.pop(candidate, '')) or 'A change'} "
+                    f"{count}. {first_line(ideas.pop(candidate, ''))[:200] or 'A change'} "
                     f"({', '.join(paths.get(candidate, ()))}): "
                     f"{verdict.reason}"
                 )
                 lines += [f"   - {_describe_failure(result)}" for result in verdict.failures[:3]]
             case CandidateDropped(candidate=candidate, reason=reason):
-                lines.append(f"- {candidate} went no further: {_first_line(reason)}")
+                lines.append(f"- {candidate} went no further: {first_line(reason)[:200]}")
     return "\n".join(["## What was tried", *lines]) if lines else ""
 
 
 def _describe_failure(result: TestResult) -> str:
     if result.failure is None:
         return f"{result.id}: {result.outcome}"
-    return f"{result.id}: {result.failure.type}: {_first_line(result.failure.message)}"
+    return f"{result.id}: {result.failure.headline}"
 
 
 def _suspects_section(records: Sequence[Record]) -> str:
@@ -326,14 +327,10 @@ def summarize_reviews(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
     for reviewer, opinion in opinions.items():
         lines.append(
             f"{'approved' if opinion.approve else 'not approved'} by the model's review of {reviewer}: "
-            f"{_first_line(opinion.summary)}"
+            f"{first_line(opinion.summary)[:200]}"
         )
         lines += [
-            f"{finding.severity}, {finding.place}: {_first_line(finding.text)}"
+            f"{finding.severity}, {finding.place}: {first_line(finding.text)[:200]}"
             for finding in opinion.findings
         ]
     return tuple(lines)
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")

@@ -8,7 +8,7 @@ from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verifie
 from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
-from coder.core.values import Candidate, EditedHunk, Hunk, Patch, Value, first_changed_line
+from coder.core.values import Candidate, EditedHunk, Patch, Value, first_changed_line
 from coder.core.verdict import MutationReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
@@ -41,17 +41,12 @@ async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Ve
     risky_files = _describe_risky_files(context, patch)
     if not risky_files:
         return verdict
-    if context.needs_review or (context.approval.attended and not context.task.dry_run):
-        if (
-            not context.needs_review
-            and await context.approval.ask(
-                _review_question(context, patch, risky_files), options=(DELIVER, DROP), default=DROP
-            )
-            != DELIVER
-        ):
+    note = f"reviewed by a person: {risky_files}"
+    if not context.needs_review and context.approval.attended and not context.task.dry_run:
+        question = _review_question(context, patch, risky_files)
+        if await context.approval.ask(question, options=(DELIVER, DROP), default=DROP) != DELIVER:
             return None
-        note = f"reviewed by a person: {risky_files}"
-    else:
+    elif not context.needs_review:
         note = f"no person has reviewed {risky_files}"
         warn_of_risky_files(context, patch)
     return verdict.model_copy(update={"notes": (*verdict.notes, note)})
@@ -133,18 +128,16 @@ def _describe_risky_files(context: SessionContext, patch: Patch) -> str:
 
 def _find_risky_files(context: SessionContext, patch: Patch) -> Mapping[str, str]:
     """Return the kinds of risk by path, without the pyproject.toml of a new project that was asked for."""
-    is_new_project = context.task.mode == "build" and NEW_PROJECT in patch.diff
-    return {
-        path: kind
-        for path, kind in high_risk_paths(patch.paths).items()
-        if not (is_new_project and path == "pyproject.toml")
-    }
+    risky = high_risk_paths(patch.paths)
+    if context.task.mode == "build" and NEW_PROJECT in patch.diff:
+        risky.pop("pyproject.toml", None)
+    return risky
 
 
 def _review_question(context: SessionContext, patch: Patch, risky_files: str) -> str:
     risky = _find_risky_files(context, patch)
-    risky_hunks: list[Hunk] = [hunk for hunk in split_git_diff(patch.diff) if hunk.path in risky]
-    text = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
+    hunks = (hunk for hunk in split_git_diff(patch.diff) if hunk.path in risky)
+    text = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in hunks)
     excerpt = f"{text[:MAX_QUESTION_CHARACTERS]}\n[...]" if len(text) > MAX_QUESTION_CHARACTERS else text
     return f"{excerpt}\nThe fix changes {risky_files}. Deliver it?"
 
@@ -330,8 +323,7 @@ SOURCE_KINDS = ("authentication", "payments")
 
 def high_risk_paths(paths: Iterable[str]) -> dict[str, str]:
     """Return the paths that need a user's review, in order, each with its kind."""
-    kinds = {path: risk_kind(path) for path in paths}
-    return {path: kind for path, kind in kinds.items() if kind}
+    return {path: kind for path in paths if (kind := risk_kind(path))}
 
 
 def risk_kind(path: str) -> str:

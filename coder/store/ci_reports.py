@@ -2,25 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from typing import Literal
 from xml.etree import ElementTree
 
 from coder.core.paths import test_file_of
-from coder.core.values import Value
-from coder.core.verdict import Finding, TestResult, Verdict, VerdictKind
+from coder.core.verdict import TestResult, Verdict, VerdictKind
 
-Level = Literal["error", "warning", "note"]
-LEVELS: dict[str, Level] = {"break": "error", "cap": "warning", "open": "warning", "note": "note"}
+LEVELS = {"break": "error", "cap": "warning", "open": "warning", "note": "note"}
 """SARIF's level of a finding, by its effect."""
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-class _Remark(Value):
-    rule: str
-    level: Level
-    text: str
-    path: str = ""
-    line: int | None = None
 
 
 def junit_xml(verdict: Verdict) -> str:
@@ -71,43 +60,31 @@ def _printable(text: str) -> str:
 
 def sarif_json(verdict: Verdict, *, version: str) -> str:
     """Return SARIF 2.1.0 (OASIS): one result for each red test and each finding."""
-    remarks = tuple(_remarks(verdict))
+    results = tuple(_sarif_results(verdict))
     driver = {
         "name": "coder verify",
         "version": version,
-        "rules": [{"id": rule} for rule in dict.fromkeys(remark.rule for remark in remarks)],
+        "rules": [{"id": rule} for rule in dict.fromkeys(result["ruleId"] for result in results)],
     }
-    run = {"tool": {"driver": driver}, "results": [_sarif_result(remark) for remark in remarks]}
+    run = {"tool": {"driver": driver}, "results": results}
     document = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
 
 
-def _sarif_result(remark: _Remark) -> dict[str, object]:
-    place = {
-        "artifactLocation": {"uri": remark.path},
-        **({"region": {"startLine": remark.line}} if remark.line else {}),
-    }
-    return {
-        "ruleId": remark.rule,
-        "level": remark.level,
-        "message": {"text": remark.text},
-        **({"locations": [{"physicalLocation": place}]} if remark.path else {}),
-    }
-
-
-def _remarks(verdict: Verdict) -> Iterator[_Remark]:
+def _sarif_results(verdict: Verdict) -> Iterator[dict[str, object]]:
     for rule, tests in (("broken-test", verdict.broken), ("red-test", verdict.still_red)):
         for test in tests:
-            path, line = _place_of(test)
             error = f": {test.failure.type}: {test.failure.message}" if test.failure else ""
-            yield _Remark(rule=rule, level="error", text=f"{test.id}{error}", path=path, line=line)
-    for finding in verdict.findings:
-        yield _finding_remark(finding)
+            yield _sarif_result(rule, "error", f"{test.id}{error}", *_place_of(test))
+    for found in verdict.findings:
+        yield _sarif_result(found.rule, LEVELS[found.effect], found.text, found.path, found.line)
 
 
-def _finding_remark(finding: Finding) -> _Remark:
-    level = LEVELS[finding.effect]
-    return _Remark(rule=finding.rule, level=level, text=finding.text, path=finding.path, line=finding.line)
+def _sarif_result(rule: str, level: str, text: str, path: str, line: int | None) -> dict[str, object]:
+    region = {"region": {"startLine": line}} if line else {}
+    place = {"physicalLocation": {"artifactLocation": {"uri": path}, **region}}
+    locations = {"locations": [place]} if path else {}
+    return {"ruleId": rule, "level": level, "message": {"text": text}, **locations}
 
 
 def _place_of(test: TestResult) -> tuple[str, int | None]:

@@ -1,6 +1,7 @@
 """Summary of a session on the screen: the diff, and a line for each thing to know."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from coder.core.text import sanitize_text
 from coder.core.values import Delivery
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import Row, evidence_rows
+from coder.patching.git_hunks import hunk_lines, split_git_diff
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -212,17 +214,11 @@ def _next_step(delivery: Delivery, command: str) -> str:
 
 def _changed_files(diff: str) -> str:
     """Format the files of a git diff: `a.py (+2 -1), b.py (+9)`."""
-    counts: dict[str, list[int]] = {}
-    path = ""
-    for line in diff.splitlines():
-        if line.startswith("diff --git "):
-            path = line.rsplit(" b/", 1)[-1]
-            counts[path] = [0, 0]
-        elif line.startswith("+") and not line.startswith("+++"):
-            counts[path][0] += 1
-        elif line.startswith("-") and not line.startswith("---"):
-            counts[path][1] += 1
-    files = [f"{path} (+{plus} -{minus})" for path, (plus, minus) in counts.items()]
+    counts: dict[str, Counter[str]] = {}
+    for hunk in split_git_diff(diff):
+        signs = counts.setdefault(hunk.path, Counter())
+        signs.update(line.sign for line in hunk_lines(hunk.body))
+    files = [f"{path} (+{signs['+']} -{signs['-']})" for path, signs in counts.items()]
     rest = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
     return ", ".join(files[:SHOWN_FILES]) + rest
 

@@ -5,7 +5,7 @@
 `verifier.py` is the public face. `judge.py` runs what a verdict needs, each run in a clean worktree
 (`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examination.py` and `behavior/comparison.py` add
 `Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN);
-`verdict.py` decides what follows, and makes the sentence and the trailers. A change has four contents: the
+`verdict.py` decides what follows, and makes the sentence. A change has four contents: the
 base, the base with the tests' side of the change, the changed sources with the base's tests' side, and the
 change. The first stage:
 

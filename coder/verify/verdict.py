@@ -242,28 +242,6 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
-MOST_TRAILERS = 5
-"""Number of target tests named in trailers; the report names all."""
-
-
 def sha256_of(file: Path) -> str:
     """Return the SHA-256 of a file's content, empty if it does not exist."""
     return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
-
-
-def trailers(verdict: Verdict) -> tuple[str, ...]:
-    """Return `Key: value` lines for the end of the commit message."""
-    lines = [f"Coder-Verdict: {verdict.kind}"]
-    lines += [f"Coder-Test: {target}" for target in verdict.targets[:MOST_TRAILERS]]
-    if len(verdict.targets) > MOST_TRAILERS:
-        lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
-    if verdict.accepted_test_edits:
-        lines.append("Coder-Test-Edits: accepted by the user")
-    if verdict.before is not None and verdict.after is not None:
-        before = "" if verdict.before.partial else f"; before: {_format_counts(verdict.before)}"
-        lines.append(f"Coder-Suite: {_format_counts(verdict.after)}{before}")
-    return tuple(line.replace("\n", " ") for line in lines)
-
-
-def _format_counts(counts: Counts) -> str:
-    return f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"

@@ -23,8 +23,7 @@ from coder.core.ports import (
 )
 from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
-from coder.core.verdict import Counts, Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
-from coder.core.verdict_summary import markdown_report
+from coder.core.verdict import Counts, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.files.regular_files import read_regular_text
 from coder.retrieval.issue_examples import claimed_examples, find_runnable_code
 from coder.verify.base import (
@@ -67,7 +66,7 @@ from coder.verify.select import (
 )
 from coder.verify.test_files import count_titled_tests, find_changed_tests
 from coder.verify.trees import Trees
-from coder.verify.verdict import Account, Facts, decide, findings, trailers
+from coder.verify.verdict import Account, Facts, decide, findings
 
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
@@ -592,9 +591,6 @@ class WorktreeVerifier:
         environment = self.environment()
         known = [environment.sentence] if environment.sha256 else []
         return (*self._circumstances, *self._trees.circumstances, *known)
-
-    def commit_evidence(self, verdict: Verdict) -> Evidence:
-        return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
     def _build_sides(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
         return self._trees.prepare(patch.tree, progress)

@@ -18,7 +18,6 @@ from coder.core.ports import Progress, Repository, ReproducedExample, RunListene
 from coder.core.task import Budget, Task
 from coder.core.values import Candidate, Delivery, Environment, NewCommit, Patch, Proposals
 from coder.core.verdict import (
-    Evidence,
     Failure,
     IssueTie,
     ReproductionResult,
@@ -240,9 +239,6 @@ class FakeVerifier:
 
     def environment(self) -> Environment:
         return Environment()
-
-    def commit_evidence(self, verdict: Verdict) -> Evidence:
-        return Evidence(trailers=(f"Coder-Verdict: {verdict.kind.value}",), page="# Evidence")
 
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         return verdict

@@ -1,8 +1,7 @@
 """Evidence attached to a commit."""
 
 from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
-from coder.core.verdict_summary import markdown_report
-from coder.verify.verdict import trailers
+from coder.core.verdict_summary import commit_trailers, markdown_report
 from tests.verify.fakes import failed_result
 
 PROVEN = Verdict(
@@ -24,13 +23,13 @@ PROVEN = Verdict(
 
 
 def test_trailers_state_verdict() -> None:
-    assert trailers(PROVEN) == (
+    assert commit_trailers(PROVEN) == (
         "Coder-Verdict: PROVEN",
         "Coder-Test: t.py::test_a",
         "Coder-Suite: 4 passed, 0 failed, 0 skipped; before: 3 passed, 1 failed, 0 skipped",
     )
     many = PROVEN.model_copy(update={"targets": tuple(f"t{number}" for number in range(7)), "after": None})
-    assert trailers(many)[1:] == (
+    assert commit_trailers(many)[1:] == (
         *(f"Coder-Test: t{number}" for number in range(5)),
         "Coder-Test: and 2 more",
     )
