@@ -18,6 +18,7 @@ from coder.cli.options import (
 from coder.cli.terminal import can_review, confirm_change, review_on_terminal
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
@@ -98,7 +99,6 @@ def find_delivered(repo: Path, id: str) -> DeliveredSession:
         UserError: the session is unknown, or it delivered nothing.
     """
     from coder.repo.checkout import has_delivery
-    from coder.repo.git import find_checkout
     from coder.store.jsonl import boundary_events, find_session
     from coder.wiring.conversations import earlier_deliveries, recover_sessions
 
@@ -162,7 +162,6 @@ def _apply_tried(
 ) -> int:
     """Bring a change that a session tried or offered into the files, and say what is known of it."""
     from coder.permissions.secrets import PLACEHOLDER
-    from coder.repo.git import find_checkout
     from coder.session.report import find_attempt, find_offer
     from coder.store.jsonl import find_session, read_records
     from coder.wiring.conversations import recover_sessions

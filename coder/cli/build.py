@@ -18,11 +18,14 @@ from coder.cli.options import (
     with_options,
 )
 from coder.core.errors import UserError
+from coder.repo.git import find_checkout
 
 FIRST_COMMIT = "Begin"
 
 
-@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "approve", "install", "on")
+@with_options(
+    *CONVERSATION, *MODEL, *LIMITS, *RUNNING, "approve", "install", "on", "plan_only", "plan", "output"
+)
 def build(
     goal: Annotated[
         str, typer.Argument(metavar="GOAL", help="What to build: text, @file, or - for standard input.")
@@ -34,20 +37,9 @@ def build(
     single_file: Annotated[
         bool, typer.Option("--single-file", help="Merge the components into one file.")
     ] = False,
-    plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Show the plan of components and build nothing.")
-    ] = False,
-    plan: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.md", help="Build this plan, such as one of --plan-only, edited."),
-    ] = None,
     max_iterations: Annotated[
         int, typer.Option(min=1, help="Rounds of fixes after a review, and again after tests.")
     ] = 3,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the code there as a diff, too; with --plan-only the plan."),
-    ] = None,
     *,
     options: Options,
 ) -> int:
@@ -60,23 +52,23 @@ def build(
     from coder.core.task import Task
 
     text = read_issue(goal)
-    own_plan = read_plan(plan) if plan is not None else None
-    if own_plan is not None and not own_plan.components:
-        raise UserError(f"{plan} is the plan of a fix. A plan of components: coder build GOAL --plan-only")
+    plan = read_plan(options.plan) if options.plan is not None else None
+    if plan is not None and not plan.components:
+        raise UserError(
+            f"{options.plan} is the plan of a fix. A plan of components: coder build GOAL --plan-only"
+        )
     is_new = into is not None and _prepare_directory(into)
     request = Task(
         issue=text,
         mode="build",
         directory=into or options.repo,
         single_file=single_file,
-        plan_only=plan_only,
-        plan=own_plan,
+        plan=plan,
     )
     handle = run_task(
         request,
         # The first run of the tests comes before any fix.
         replace(options, trust=options.trust or is_new, attempts=max_iterations + 1),
-        output=output,
     )
     finish_event = handle.finish_event
     if is_new and into is not None and finish_event.delivery and finish_event.delivery.commit:
@@ -88,7 +80,6 @@ def build(
 
 def _prepare_directory(directory: Path) -> bool:
     """Make the directory a repository if it is none; return whether it holds no files yet."""
-    from coder.repo.git import find_checkout
     from coder.repo.repository import init_user_repository
 
     if (directory / ".git").exists():

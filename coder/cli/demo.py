@@ -3,21 +3,12 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coder.cli.options import MODEL, Options, with_options
 
 
-@with_options(*MODEL, "unsafe_no_sandbox")
-def demo(
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Use no model, even where there is one.")
-    ] = False,
-    *,
-    options: Options,
-) -> int:
+@with_options(*MODEL, "offline", "unsafe_no_sandbox")
+def demo(*, options: Options) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.running import run_task
     from coder.core.task import Task
@@ -28,7 +19,7 @@ def demo(
     issue = (directory / "ISSUE.md").read_text(encoding="utf-8").strip()
     print(f"A small project, worklog, now lies in {directory}. Somebody has reported a bug:\n")
     print("\n".join(f"    {line}".rstrip() for line in issue.splitlines()), end="\n\n")
-    print(f"What you would type there: coder fix @ISSUE.md{' --offline' if offline else ''}\n")
+    print(f"What you would type there: coder fix @ISSUE.md{' --offline' if options.offline else ''}\n")
     handle = run_task(
         Task(issue=issue, directory=directory),
         # The interpreter that runs coder has pytest; an active environment may not.
@@ -37,7 +28,7 @@ def demo(
             repo=directory,
             test=f"{sys.executable} -m pytest",
             trust=True,
-            strategy="offline" if offline else None,
+            strategy="offline" if options.offline else None,
         ),
     )
     code = handle.finish_event.exit_code

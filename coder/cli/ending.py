@@ -15,6 +15,7 @@ from types import FrameType
 from typing import NoReturn
 
 from coder.core.errors import CoderError, UserError
+from coder.directories import config_directory, sessions_directory, state_directory
 
 INTERRUPTED = 130
 """Exit code of an interrupted command."""
@@ -102,7 +103,6 @@ def end_now(exit_code: int = INTERRUPTED) -> NoReturn:
 
 
 def _clean_up() -> None:
-    from coder.directories import sessions_directory
     from coder.repo.recovery import remove_own_traces
 
     _terminate_children()
@@ -166,7 +166,6 @@ LEAST_FREE_BYTES = 1 << 20
 
 def _describe_os_error(error: OSError) -> str:
     """Return what could not be read or written, and what to do."""
-    from coder.directories import config_directory, state_directory
 
     reason, file = error.strerror or str(error), error.filename
     if file is None:

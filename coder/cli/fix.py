@@ -14,9 +14,7 @@ from coder.cli.options import (
     LIMITS,
     MODEL,
     RUNNING,
-    DryRunOption,
     Options,
-    PullRequestOption,
     StrategyName,
     is_at_terminal,
     read_plan,
@@ -25,6 +23,7 @@ from coder.cli.options import (
 )
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.cli.forges import ForgeIssue
@@ -36,7 +35,7 @@ COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask
 PARALLEL_STRATEGIES = ("tree", "committee", "auto")
 
 
-@with_options(*CHANGING, "not_test", "on")
+@with_options(*CHANGING, "not_test", "on", "offline", "dry_run", "plan_only", "plan", "output", "pr")
 def fix(
     issue: Annotated[
         str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
@@ -45,26 +44,12 @@ def fix(
         StrategyName | None,
         typer.Option(help="Strategy.", show_default="linear; offline without a model"),
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network.")] = False,
-    dry_run: DryRunOption = False,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
-    ] = None,
-    plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")
-    ] = False,
-    plan: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the fix there as a diff, too; with --plan-only the plan."),
     ] = None,
     merge: Annotated[
         bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")
     ] = False,
-    pr: PullRequestOption = False,
     *,
     options: Options,
 ) -> int:
@@ -82,35 +67,24 @@ def fix(
             "--on distributes the branches of a tree: add --strategy tree, committee or auto. To fix many "
             "issues: coder batch"
         )
-    own_plan = read_plan(plan) if plan is not None else None
-    if own_plan is not None and own_plan.components:
-        raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
-    strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy
+    plan = read_plan(options.plan) if options.plan is not None else None
+    if plan is not None and plan.components:
+        raise UserError(
+            f"{options.plan} is a plan of components. To build them: coder build GOAL --plan {options.plan}"
+        )
+    if options.offline or options.plan_only or plan:
+        strategy = "offline" if options.offline else "plan"
     from coder.core.task import Task
 
-    request = Task(
-        issue=issue,
-        directory=options.repo,
-        only=options.only_paths,
-        base=base,
-        dry_run=dry_run,
-        merge=merge,
-        plan_only=plan_only,
-        plan=own_plan,
-    )
-    return _run_request(request, replace(options, strategy=strategy_name), output=output, pr=pr)
+    request = Task(issue=issue, directory=options.repo, base=base, merge=merge, plan=plan)
+    return _run_request(request, replace(options, strategy=strategy))
 
 
-@with_options(*CHANGING, "not_test")
+@with_options(*CHANGING, "not_test", "dry_run", "output", "pr")
 def do(
     change: Annotated[
         str, typer.Argument(metavar="CHANGE", help="What to change: text, @file, or - for standard input.")
     ],
-    dry_run: DryRunOption = False,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the change there as a diff, too.")
-    ] = None,
-    pr: PullRequestOption = False,
     *,
     options: Options,
 ) -> int:
@@ -120,17 +94,10 @@ def do(
     """
     from coder.core.task import Task
 
-    request = Task(
-        issue=change,
-        mode="change",
-        directory=options.repo,
-        only=options.only_paths,
-        dry_run=dry_run,
-    )
-    return _run_request(request, options, output=output, pr=pr)
+    return _run_request(Task(issue=change, mode="change", directory=options.repo), options)
 
 
-@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "on")
+@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "on", "offline", "output")
 def ask(
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help="Text, @file, or - for standard input.")
@@ -140,9 +107,6 @@ def ask(
         typer.Option(
             "--deep", help="Research it in parts, in parallel and in rounds; the answer is a checked report."
         ),
-    ] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Use no model: answer what search and history can.")
     ] = False,
     max_iterations: Annotated[
         int | None,
@@ -161,9 +125,6 @@ def ask(
     dependency: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="An installed package whose sources are read (repeatable)."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Write the answer there, too.")
     ] = None,
     *,
     options: Options,
@@ -186,10 +147,10 @@ def ask(
         iterations=max_iterations or 3,
         sources=_collect_sources(options.repo, document or (), url or (), dependency or ()),
     )
-    return _run_request(request, replace(options, strategy="offline" if offline else None), output=output)
+    return _run_request(request, replace(options, strategy="offline" if options.offline else None))
 
 
-@with_options(*CHANGING)
+@with_options(*CHANGING, "dry_run")
 def run(
     name: Annotated[
         str, typer.Argument(metavar="[NAME]", help="Its name; without one, all are listed.")
@@ -197,7 +158,6 @@ def run(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[WORDS]...", help="What its placeholders stand for.")
     ] = None,
-    dry_run: DryRunOption = False,
     *,
     options: Options,
 ) -> int:
@@ -206,7 +166,6 @@ def run(
     They lie in .agents/commands and .claude/commands; skills can be run as well.
     """
     from coder.core.task import Task
-    from coder.repo.git import find_checkout
     from coder.trust import is_trusted
     from coder.wiring.guidance import find_commands, require_command
 
@@ -224,8 +183,6 @@ def run(
         issue=text,
         mode=COMMAND_MODES[command.mode],
         directory=options.repo,
-        only=options.only_paths,
-        dry_run=dry_run,
         plan_only=command.mode == "plan",
     )
     options = replace(options, strategy="plan" if command.mode == "plan" else None)
@@ -239,7 +196,6 @@ def _collect_sources(
     if not (documents or urls or dependencies):
         return ()
     from coder.cli.question_sources import collect_sources
-    from coder.repo.git import find_checkout
     from coder.settings import load_config
 
     root = find_checkout(repo).root
@@ -247,27 +203,25 @@ def _collect_sources(
     return collect_sources(root, documents=documents, urls=urls, dependencies=dependencies, hosts=hosts)
 
 
-def _run_request(request: "Task", options: Options, *, output: Path | None, pr: bool = False) -> int:
+def _run_request(request: "Task", options: Options) -> int:
     """Run a request of the user as a session and return its exit code.
 
-    Its issue is as given on the command line: text, @file, - or an issue's address. With `pr`, a draft is
-    opened of what was delivered.
+    Its issue is as given on the command line: text, @file, - or an issue's address.
     """
     given = read_request(
         request.issue, fetches=request.mode != "ask", is_offline=options.strategy == "offline"
     )
-    if pr:
+    if options.pr:
         _require_trust(options)
     request = request.model_copy(update={"issue": given.issue, "origin": given.origin})
-    finish_event = _run_session(request, options, mentions=given.mentions, output=output)
-    if pr:
+    finish_event = _run_session(request, options, mentions=given.mentions)
+    if options.pr:
         _open_draft(finish_event, given.address, options)
     return finish_event.exit_code
 
 
 def _require_trust(options: Options) -> None:
     """Refuse to push from an untrusted repository, whose configuration the user's git follows."""
-    from coder.repo.git import find_checkout
     from coder.trust import is_trusted
 
     root = find_checkout(options.repo).root
@@ -284,7 +238,6 @@ def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", opt
         print("No draft was opened, because there is no branch that fulfils --require.", file=sys.stderr)
         return
     from coder.cli.forges import open_draft
-    from coder.repo.git import find_checkout
 
     checkout = find_checkout(options.repo)
     title = checkout.git.call("log", "-1", "--format=%s", delivery.commit).stdout.decode().strip()
@@ -294,20 +247,17 @@ def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", opt
     print(f"Draft: {sanitize_text(address)}", file=sys.stderr if options.json else sys.stdout)
 
 
-def _run_session(
-    request: "Task", options: Options, *, mentions: str, output: Path | None = None
-) -> "SessionFinished":
+def _run_session(request: "Task", options: Options, *, mentions: str) -> "SessionFinished":
     """Run a request whose text is known; files and symbols that `mentions` names are attached to it."""
     from coder.cli.running import run_task
 
     if request.mode == "fix" and not request.base:
-        _require_match(options.repo, request.only)
-    return run_task(request, options, mentions=mentions, output=output).finish_event
+        _require_match(options.repo, options.only_paths)
+    return run_task(request, options, mentions=mentions).finish_event
 
 
 def _require_match(repo: Path, patterns: Sequence[str]) -> None:
     """Refuse --only if no file of the repository matches any of its paths."""
-    from coder.repo.git import find_checkout
     from coder.verify.select import project_files
     from coder.workspace.workspace import matches_path
 
@@ -336,7 +286,6 @@ def resume(
     In a pipe, continue it with coder fix, do or ask and --session ID.
     """
     if not is_at_terminal():
-        from coder.repo.git import find_checkout
         from coder.store.jsonl import find_session
 
         session = find_session(id, repository=find_checkout(Path()).root).name

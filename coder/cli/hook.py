@@ -20,6 +20,7 @@ from coder.cli.options import (
 )
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
+from coder.repo.git import find_checkout, find_git
 
 if TYPE_CHECKING:
     from coder.api.results import Result
@@ -125,7 +126,6 @@ def status(repo: RepositoryOption = Path()) -> None:
     from coder.hooks.git_hook import has_hook
     from coder.hooks.judging import find_last_session
     from coder.repo.existing_change import find_hooks_directory
-    from coder.repo.git import find_git
 
     root = find_git(repo).directory
     print(f"{'trust':<8} {_describe_trust(root)}")
@@ -223,7 +223,6 @@ def _find_agent(owner: HookOwner) -> "Agent":
 
 def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
     """Return the settings files behind all links, in a repository the user's own first."""
-    from coder.repo.git import find_git
 
     root = (Path.home() if user else find_git(repo).directory).resolve()
     names = [agent.settings] if user else [*filter(None, [agent.personal]), agent.settings]
@@ -236,7 +235,6 @@ def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
 
 def _exclude_advice(path: Path) -> list[str]:
     """Return how to keep a settings file out of commits, if git would list it as new."""
-    from coder.repo.git import find_git
 
     try:
         git = find_git(path.parent)
@@ -250,7 +248,6 @@ def _exclude_advice(path: Path) -> list[str]:
 
 def _settle_trust(repo: Path, *, trust: bool) -> str:
     """Ask for trust where it is missing and somebody can answer; return what is true then."""
-    from coder.repo.git import find_git
     from coder.trust import is_trusted, trust_repository
 
     root = find_git(repo).directory
@@ -295,7 +292,6 @@ def watch(
     """
     from coder import api
     from coder.hooks.judging import QUIET_SECONDS, join_names, watch_verdicts
-    from coder.repo.git import find_checkout
 
     checkout = find_checkout(repo)
     base = checkout.git.resolve_commit(against) if against else checkout.head

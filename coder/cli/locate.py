@@ -10,6 +10,7 @@ import typer
 
 from coder.cli.options import UnsafeOption, is_at_terminal, read_issue
 from coder.core.errors import UserError
+from coder.repo.git import find_root
 
 if TYPE_CHECKING:
     from coder.core.values import SuspectRanking
@@ -43,7 +44,6 @@ def locate(
     """Rank the files and definitions that an issue is about, with no model; nothing is changed, and but for
     --tests nothing run.
     """
-    from coder.repo.git import find_root
     from coder.wiring.preparation import rank_tree
 
     if issue is None and not tests:

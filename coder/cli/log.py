@@ -17,6 +17,8 @@ from coder.cli.options import AttemptOption, SessionArgument
 from coder.cli.terminal import confirm_change
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
+from coder.directories import state_directory
+from coder.repo.git import find_checkout, find_git, find_root, is_in_use, session_lock
 
 if TYPE_CHECKING:
     from coder.core.messages import UsageTotals
@@ -78,7 +80,6 @@ def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
 def _find_undone(repository: Path, sessions: "Iterable[StoredSession]") -> "frozenset[str]":
     """Return the commits of finished sessions that were delivered in a repository, and taken back."""
     from coder.repo.delivery import find_undone
-    from coder.repo.git import find_git
 
     commits = {session.delivery.commit for session in sessions if session.delivery} - {""}
     try:
@@ -101,7 +102,6 @@ def _session_line(session: "StoredSession", *, undone: "frozenset[str]") -> str:
 def _describe_outcome(session: "StoredSession") -> tuple[str, str]:
     """Return the outcome of a session in a word, and the first line of its request."""
     from coder.core.state import outcome_label
-    from coder.repo.git import is_in_use
 
     unfinished = "running" if is_in_use(session.directory) else "cut off"
     kind = outcome_label(session.finished) if session.finished else unfinished
@@ -116,7 +116,6 @@ def _format_cost(spent: "UsageTotals") -> str:
 
 def _current_repository() -> "Path | None":
     """Return the root of the repository that contains the current directory, if there is one."""
-    from coder.repo.git import find_root
 
     return find_root(Path())
 
@@ -232,7 +231,6 @@ def fork(point: PointArgument = "last", restore: RestoreOption = "both") -> None
 
 
 def _go_back(name: str, restore: Restore, *, forks: bool) -> str:
-    from coder.repo.git import find_checkout
     from coder.wiring.conversations import go_back
 
     point = go_back(name, find_checkout(Path()).root, restore=restore, forks=forks)
@@ -374,7 +372,6 @@ def clean(
     Branches and commits stay, and so does a session that a newer one continues. A removed session can no
     longer be shown, continued, applied or undone by its id.
     """
-    from coder.directories import state_directory
     from coder.store.jsonl import list_conversation
     from coder.wiring.conversations import recover_sessions
 
@@ -421,7 +418,6 @@ def _format_size(items: list[StoredItem]) -> str:
 
 def _remove(path: Path) -> bool:
     """Remove a file or directory; return whether that was done: a session in use stays."""
-    from coder.repo.git import session_lock
 
     try:
         if not path.is_dir():

@@ -16,6 +16,8 @@ import typer
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
 from coder.core.errors import CoderError, UserError
 from coder.core.text import parse_toml, sanitize_text, shorten_line, suggest_name
+from coder.directories import config_directory
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.models.catalog import ModelChoice
@@ -139,7 +141,6 @@ def _check_sandbox(choice: "BackendChoice") -> Iterator[CheckResult]:
 
 
 def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> Iterator[CheckResult]:
-    from coder.repo.git import find_checkout
     from coder.trust import is_trusted
     from coder.verify.select import has_test_functions
     from coder.wiring.preparation import inspect_project
@@ -268,7 +269,6 @@ config_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
 @config_app.callback()
 def config(context: typer.Context, repo: RepositoryOption = Path()) -> None:
     """Show all settings, what each is for, and where those come from that are not the default."""
-    from coder.directories import config_directory
     from coder.settings import SETTING_GROUPS, describe_settings
 
     context.obj = repo
@@ -298,7 +298,6 @@ def explain(
     context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="A setting.")]
 ) -> None:
     """Explain one setting: its value and origin, what it takes, and how to set it."""
-    from coder.directories import config_directory
     from coder.settings import (
         LIST_SETTINGS,
         OWN_SETTINGS,
@@ -338,7 +337,6 @@ def explain(
 
 def _collect_settings(repo: Path) -> dict[str, "Setting"]:
     """Return all settings by name, with those of the repository, if there is one."""
-    from coder.repo.git import find_checkout
     from coder.settings import collect_settings
 
     try:
@@ -359,7 +357,6 @@ def trust(
     """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills,
     commands and hooks count, and the MCP servers of its .mcp.json are started.
     """
-    from coder.repo.git import find_checkout
     from coder.trust import forget_repository as forget_all
     from coder.trust import trust_repository as remember
 
@@ -374,7 +371,6 @@ def models(repo: RepositoryOption = Path(), model: ModelOption = None, base_url:
     Each with its context window, its price, how it calls tools, whether it accepts images, and whether it
     thinks (--effort). Nothing is asked that costs.
     """
-    from coder.repo.git import find_checkout
     from coder.settings import load_config
 
     flags: dict[str, Any] = {"model": model, "base_url": base_url}

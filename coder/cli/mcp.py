@@ -9,6 +9,7 @@ import typer
 
 from coder.cli.options import RepositoryOption, UnsafeOption
 from coder.core.errors import UserError
+from coder.repo.git import find_checkout, find_root
 
 app = typer.Typer(
     help="Serve coder to other programs, or add servers whose tools it may use (Model Context Protocol).",
@@ -38,7 +39,6 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
 
     requests, answers = take_over_stream(0), take_over_stream(1)
     from coder.api.mcp_server import build_server, serve_streams
-    from coder.repo.git import find_checkout
 
     find_checkout(repo)
     closed = Event()
@@ -110,7 +110,6 @@ def _read_pairs(texts: "list[str] | None", mark: str) -> dict[str, str]:
 @app.command(name="list")
 def list_all(repo: RepositoryOption = Path()) -> None:
     """List the servers: your own, and those that the repository's .mcp.json names."""
-    from coder.repo.git import find_root
     from coder.wiring.mcp_client import list_servers
 
     servers = list_servers(find_root(repo))
@@ -125,7 +124,6 @@ def list_all(repo: RepositoryOption = Path()) -> None:
 def test(name: ServerName, repo: RepositoryOption = Path()) -> int:
     """Start a server as a session does, and list its tools."""
     from coder.core.text import shorten_line
-    from coder.repo.git import find_root
     from coder.wiring.mcp_client import LISTED_CHARACTERS, list_servers, open_servers
 
     root = find_root(repo)

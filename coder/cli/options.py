@@ -79,11 +79,6 @@ AttemptOption = Annotated[
         min=1, metavar="N", help="The change of the session's Nth verification, as its report counts them."
     ),
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")]
-PullRequestOption = Annotated[
-    bool,
-    typer.Option("--pr", help="Push the branch, and open a draft of a pull request with the evidence."),
-]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
 ]
@@ -110,6 +105,23 @@ class Options:
         typer.Option(help="How much the model thinks before it answers.", show_default="the provider's own"),
     ] = None
     base_url: ServerOption = None
+    offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")
+    ] = False
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Show a plan and change nothing.")] = False
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited."),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the result there, too: a diff, a plan or an answer."),
+    ] = None
+    pr: Annotated[
+        bool,
+        typer.Option("--pr", help="Push the branch, and open a draft of a pull request with the evidence."),
+    ] = False
     attempts: Annotated[
         int | None,
         typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),

@@ -29,7 +29,6 @@ def run_task(
     *,
     mentions: str = "",
     approach: Approach | None = None,
-    output: Path | None = None,
     quiet: bool = False,
 ) -> SessionHandle:
     """Open, run and show a session about a request, and return it.
@@ -46,7 +45,7 @@ def run_task(
         UserError: before anything was started.
     """
     ignore_early_deadline()
-    json, mode, continues = options.json, request.mode, options.continued_session
+    json, mode, continues, output = options.json, request.mode, options.continued_session, options.output
     quiet = quiet and not options.verbose
     attended = is_at_terminal() and not json
     console = PipedConsole(highlight=False, stderr=quiet)
@@ -73,6 +72,9 @@ def run_task(
             stated = request.model_copy(
                 update={
                     "continues": continues,
+                    "only": options.only_paths,
+                    "dry_run": options.dry_run,
+                    "plan_only": request.plan_only or options.plan_only,
                     "accept_test_edits": bool(options.accept_test_edits),
                     "unrelated_tests": (*request.unrelated_tests, *(options.not_test or ())),
                 }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
+from coder.directories import config_directory, state_directory
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +88,6 @@ def print_closing_lines(
 def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, *, session: str) -> None:
     from coder.repo.checkout import has_delivery
     from coder.repo.delivery import has_change
-    from coder.repo.git import find_checkout
     from coder.ui.summary import summary_lines
 
     git, delivery = find_checkout(root).git, finished.delivery
@@ -128,7 +129,6 @@ def may_be_set(*names: str) -> bool:
 
     Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
     """
-    from coder.directories import config_directory
 
     try:
         text = (config_directory() / "config.toml").read_text(encoding="utf-8")
@@ -147,7 +147,6 @@ def remembered_theme() -> str:
 
 
 def _theme_file() -> Path:
-    from coder.directories import state_directory
 
     return state_directory() / "interface.json"
 

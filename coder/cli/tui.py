@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
 from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
+from coder.directories import index_database, prompt_history_file, sessions_directory
+from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
     from coder.core.task import Mode, Restore
@@ -64,7 +66,6 @@ def run_tui(
         UserError: there is none, or it cannot be worked on.
     """
     from coder.cli.terminal import print_closing_lines
-    from coder.repo.git import find_checkout, find_root
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     services = InterfaceServices(directory, root, flags, unsafe=unsafe, resumed=resumed)
@@ -147,7 +148,6 @@ class InterfaceServices:
         Raises:
             UserError: the repository cannot be worked on, or there is no such session.
         """
-        from coder.repo.git import find_checkout
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
         from coder.ui.tui.keys import describe_removed_bindings
@@ -305,7 +305,6 @@ class InterfaceServices:
         return log
 
     def list_requests(self, session: str) -> Sequence[str]:
-        from coder.directories import sessions_directory
         from coder.store.jsonl import boundary_events, list_conversation
 
         starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
@@ -320,7 +319,6 @@ class InterfaceServices:
 
     def read_messages(self) -> Sequence[str]:
         """Read lines of JSON, which only the user may read."""
-        from coder.directories import prompt_history_file
 
         try:
             lines = prompt_history_file(self.root).read_text(encoding="utf-8").splitlines()
@@ -330,7 +328,6 @@ class InterfaceServices:
 
     def add_message(self, text: str) -> None:
         """Append a message, with secrets masked; drop the oldest ones once there are too many."""
-        from coder.directories import prompt_history_file
         from coder.files.regular_files import replace_text
         from coder.permissions.secrets import Secrets, secret_environment_values
 
@@ -375,7 +372,6 @@ class InterfaceServices:
     def list_recent_paths(self) -> Sequence[str]:
         """Return the files with uncommitted changes, then those of the newest commits."""
         from coder.core.errors import GitError
-        from coder.repo.git import find_checkout
 
         git = find_checkout(self.root).git
         changed = ("--name-only", "--relative", "-z")
@@ -387,7 +383,6 @@ class InterfaceServices:
             return []  # there is no commit yet
 
     def list_symbols(self) -> Sequence[str]:
-        from coder.directories import index_database
         from coder.index.index import SymbolIndex
 
         try:

@@ -21,6 +21,7 @@ from coder.cli.options import (
     with_options,
 )
 from coder.core.errors import NothingToJudgeError, UserError
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -180,7 +181,6 @@ def _format_report(suffix: str, verdict: "Verdict") -> str:
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:
     """Print and return the test command of evidence; evidence from elsewhere may not introduce one."""
-    from coder.repo.git import find_checkout
     from coder.verify.project import find_hints
 
     if stored_command is None:
@@ -197,7 +197,6 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
 
 def read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
-    from coder.repo.git import find_checkout
 
     if change == "-":
         return sys.stdin.read()
@@ -263,7 +262,6 @@ def review(
     Exit codes: those of coder verify.
     """
     from coder.cli.running import run_task
-    from coder.repo.git import find_checkout
     from coder.settings import load_config
     from coder.ui.lines import review_lines
     from coder.wiring.session import reviewing_approach

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import JsonOption, Options, is_at_terminal, with_options
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,6 @@ def why(
 
     Exit codes: 0 found, 3 not found, 2 wrong use, 130 interrupted.
     """
-    from coder.repo.git import find_checkout
     from coder.wiring.regression import find_regression
     from coder.wiring.regression import take_out as take_out_hunks
 
