@@ -5,8 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -35,7 +34,6 @@ from coder.cli.options import (
     MODEL,
     GroupedCommand,
     Options,
-    StrategyName,
     drop_removed_options,
     is_at_terminal,
     with_options,
@@ -61,16 +59,11 @@ class CommandGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands below headings."""
-        shown = {
-            name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))
-        }
-        grouped = {name for names in COMMAND_GROUPS.values() for name in names}
-        others = tuple(name for name in shown if name not in grouped)
-        for title, names in {**COMMAND_GROUPS, "Other": others}.items():
-            rows = [(name, shown[name].get_short_help_str(60)) for name in names if name in shown]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows, col_max=12)
+        for title, names in COMMANDS.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [(name, command.get_short_help_str(60)) for name, command in commands if command]
+            with formatter.section(title):
+                formatter.write_dl(rows, col_max=12)
 
 
 app = typer.Typer(
@@ -83,55 +76,61 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
-COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Change code": ("fix", "do", "build", "ask", "run", "batch", "locate", "resume", "demo"),
-    "Judge changes": ("verify", "review", "compare", "why", "watch", "hook"),
-    "Deliver": ("apply", "undo", "log"),
-    "Set up": ("doctor", "config", "models", "trust", "completion", "mcp", "acp", "clean", "bench"),
-}
-"""Headings of the list of commands."""
 REMOVED_COMMANDS: Mapping[str, str] = {
     "map": "tests that use the changed code are found by names and imports, and run nearest first"
 }
 """Former commands, each with what is true instead; they do nothing."""
-for name, command, short_help in (
-    ("fix", fix.fix, "Fix an issue on a branch of its own, with evidence."),
-    ("do", fix.do, "Make any other change, such as a feature."),
-    ("ask", fix.ask, "Answer a question about the repository, citing lines."),
-    ("build", build.build, "Build new Python code, component by component."),
-    ("run", fix.run, "Run a command of your own, kept as Markdown."),
-    ("resume", fix.resume, "Go on with an earlier session."),
-    ("demo", demo.demo, "Watch a real bug being fixed; needs no model."),
-    ("verify", verify.verify, "Judge a change, whoever made it, by its tests."),
-    ("watch", hook.watch, "Judge the uncommitted work whenever edits come to rest."),
-    ("review", verify.review, "Judge a change, and have a model review it."),
-    ("compare", compare.compare, "Show what a change alters in behavior."),
-    ("why", why.why, "Find what turned a test red: a reply, a commit, a hunk."),
-    ("locate", locate.locate, "Rank files and definitions that an issue is about."),
-    ("apply", apply.apply, "Bring a fix, or any diff, onto the current branch."),
-    ("undo", apply.undo, "Undo a fix: branch, commit and note."),
-    ("batch", batch.batch, "Fix many issues, one after another or in parallel."),
-    ("bench", bench.bench, "Run a suite of tasks and tabulate the results."),
-    ("doctor", machine.doctor, "Show what does not work here, and what to do."),
-    ("models", machine.models, "List the models that can be used."),
-    ("trust", machine.trust, "Trust a repository, so that its tests may run."),
-    ("clean", log.clean, "Show what coder stores, and delete it."),
-    ("acp", acp.acp, "Serve an editor as its agent (ACP)."),
-    ("completion", completion.completion, "Print a completion script for the shell."),
-):
-    app.command(name, cls=GroupedCommand, short_help=short_help)(command)
-app.add_typer(log.app, name="log", short_help="List, show and export sessions.")
-app.add_typer(machine.config_app, name="config", short_help="Show the settings, or explain one.")
-app.add_typer(hook.app, name="hook", short_help="Judge what other agents leave, and what git pushes.")
-app.add_typer(mcp.app, name="mcp", short_help="Serve coder, or add servers whose tools it may use (MCP).")
+COMMANDS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
+    "Change code": {
+        "fix": (fix.fix, "Fix an issue on a branch of its own, with evidence."),
+        "do": (fix.do, "Make any other change, such as a feature."),
+        "build": (build.build, "Build new Python code, component by component."),
+        "ask": (fix.ask, "Answer a question about the repository, citing lines."),
+        "run": (fix.run, "Run a command of your own, kept as Markdown."),
+        "batch": (batch.batch, "Fix many issues, one after another or in parallel."),
+        "locate": (locate.locate, "Rank files and definitions that an issue is about."),
+        "resume": (fix.resume, "Go on with an earlier session."),
+        "demo": (demo.demo, "Watch a real bug being fixed; needs no model."),
+    },
+    "Judge changes": {
+        "verify": (verify.verify, "Judge a change, whoever made it, by its tests."),
+        "review": (verify.review, "Judge a change, and have a model review it."),
+        "compare": (compare.compare, "Show what a change alters in behavior."),
+        "why": (why.why, "Find what turned a test red: a reply, a commit, a hunk."),
+        "watch": (hook.watch, "Judge the uncommitted work whenever edits come to rest."),
+        "hook": (hook.app, "Judge what other agents leave, and what git pushes."),
+    },
+    "Deliver": {
+        "apply": (apply.apply, "Bring a fix, or any diff, onto the current branch."),
+        "undo": (apply.undo, "Undo a fix: branch, commit and note."),
+        "log": (log.app, "List, show and export sessions."),
+    },
+    "Set up": {
+        "doctor": (machine.doctor, "Show what does not work here, and what to do."),
+        "config": (machine.config_app, "Show the settings, or explain one."),
+        "models": (machine.models, "List the models that can be used."),
+        "trust": (machine.trust, "Trust a repository, so that its tests may run."),
+        "completion": (completion.completion, "Print a completion script for the shell."),
+        "mcp": (mcp.app, "Serve coder, or add servers whose tools it may use (MCP)."),
+        "acp": (acp.acp, "Serve an editor as its agent (ACP)."),
+        "clean": (log.clean, "Show what coder stores, and delete it."),
+        "bench": (bench.bench, "Run a suite of tasks and tabulate the results."),
+    },
+}
+"""Commands, or groups of them, by name, each with what it is for, below their headings."""
+for group in COMMANDS.values():
+    for name, (command, short_help) in group.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, short_help=short_help)
+        else:
+            app.command(name, cls=GroupedCommand, short_help=short_help)(command)
 
 
 @app.callback()
-@with_options(*MODEL, *LIMITS, "unsafe_no_sandbox", "inline", "screen_reader")
+@with_options(*MODEL, *LIMITS, "strategy", "unsafe_no_sandbox", "inline", "screen_reader")
 def open_interface(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
-    strategy: Annotated[StrategyName | None, typer.Option(help="Strategy of fixes.")] = None,
     *,
     options: Options,
 ) -> int:
@@ -154,8 +153,7 @@ def open_interface(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = replace(options, strategy=strategy).settings
-    run_tui(flags=flags, unsafe=options.unsafe_no_sandbox, first_message=context.obj or "")
+    run_tui(flags=options.settings, unsafe=options.unsafe_no_sandbox, first_message=context.obj or "")
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import MODEL, Options, StrategyName, read_file, with_options
+from coder.cli.options import MODEL, Options, read_file, with_options
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from coder.batch.running import Batch, IssueProgress
 
 
-@with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "on", "trust", "unsafe_no_sandbox")
+@with_options(
+    *MODEL, "strategy", "attempts", "test", "max_usd", "max_seconds", "on", "trust", "unsafe_no_sandbox"
+)
 def batch(
     issues: Annotated[
         Path,
@@ -34,10 +36,6 @@ def batch(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the batch in that directory: what is done stays.")
     ] = False,
-    strategy: Annotated[
-        StrategyName | None,
-        typer.Option(help="For issues that name none.", show_default="linear; offline without a model"),
-    ] = None,
     *,
     options: Options,
 ) -> int:
@@ -62,7 +60,6 @@ def batch(
         )
     flags = {
         **options.settings,
-        "strategy": strategy,
         "max_usd": None,
         "max_seconds": None,
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import AgainstOption, Options, with_options
+from coder.cli.options import Options, with_options
 from coder.core.errors import SameTreesError
 from coder.core.paths import find_command_tests
 
@@ -19,7 +19,7 @@ SAME, DIFFERENT, NOT_COMPARED = 0, 1, 7
 SECONDS = 60.0
 
 
-@with_options("repo", "test", "trust", "unsafe_no_sandbox")
+@with_options("repo", "against", "test", "trust", "unsafe_no_sandbox", "json")
 def compare(
     change: Annotated[
         str | None,
@@ -29,7 +29,6 @@ def compare(
             show_default="the uncommitted work; of a clean branch, the branch",
         ),
     ] = None,
-    against: AgainstOption = None,
     environment: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Virtual environment for the change, such as one with upgrades."),
@@ -37,7 +36,6 @@ def compare(
     seconds: Annotated[
         float, typer.Option(min=1, metavar="N", help="Time for repeating calls, beside that of the tests.")
     ] = SECONDS,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
     *,
     options: Options,
 ) -> int:
@@ -54,7 +52,7 @@ def compare(
         label, comparison = compare_behavior(
             options.repo,
             revision=change,
-            against=against,
+            against=options.against,
             tests=find_command_tests(options.test) if options.test else (),
             environment=environment,
             seconds=seconds,
@@ -63,11 +61,11 @@ def compare(
         )
     except SameTreesError as error:
         row: dict[str, object] = {"change": change, "exit_code": SAME, **_totals([]), "functions": []}
-        print(json.dumps(row) if as_json else f"{error}".partition(":")[0] + ": no file differs.")
+        print(json.dumps(row) if options.json else f"{error}".partition(":")[0] + ": no file differs.")
         return SAME
     functions = comparison.functions() if comparison else []
     code = _exit_code(functions)
-    if as_json:
+    if options.json:
         rows = [row.model_dump(mode="json") for row in functions]
         print(json.dumps({"change": label, "exit_code": code, **_totals(functions), "functions": rows}))
     else:

@@ -15,7 +15,6 @@ from coder.cli.options import (
     MODEL,
     RUNNING,
     Options,
-    StrategyName,
     is_at_terminal,
     read_plan,
     read_request,
@@ -35,15 +34,13 @@ COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask
 PARALLEL_STRATEGIES = ("tree", "committee", "auto")
 
 
-@with_options(*CHANGING, "not_test", "on", "offline", "dry_run", "plan_only", "plan", "output", "pr")
+@with_options(
+    *CHANGING, *("not_test", "on", "strategy", "offline", "dry_run", "plan_only", "plan", "output", "pr")
+)
 def fix(
     issue: Annotated[
         str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
     ],
-    strategy: Annotated[
-        StrategyName | None,
-        typer.Option(help="Strategy.", show_default="linear; offline without a model"),
-    ] = None,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
     ] = None,
@@ -62,7 +59,7 @@ def fix(
     Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 4 GAVE UP, 5 LIMIT, 7 NOT TESTED, 2 wrong
     use, 130 interrupted.
     """
-    if options.on and strategy not in PARALLEL_STRATEGIES:
+    if options.on and options.strategy not in PARALLEL_STRATEGIES:
         raise UserError(
             "--on distributes the branches of a tree: add --strategy tree, committee or auto. To fix many "
             "issues: coder batch"
@@ -72,8 +69,7 @@ def fix(
         raise UserError(
             f"{options.plan} is a plan of components. To build them: coder build GOAL --plan {options.plan}"
         )
-    if options.offline or options.plan_only or plan:
-        strategy = "offline" if options.offline else "plan"
+    strategy = "offline" if options.offline else "plan" if options.plan_only or plan else options.strategy
     from coder.core.task import Task
 
     request = Task(issue=issue, directory=options.repo, base=base, merge=merge, plan=plan)

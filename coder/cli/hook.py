@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from coder.cli.options import (
+    Options,
     RepositoryOption,
-    TestOption,
-    TrustOption,
     UnsafeOption,
     is_at_terminal,
     read_issue,
+    with_options,
 )
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
@@ -272,6 +272,7 @@ def _refuse_user(user: bool) -> None:
         raise UserError("git has no hooks of the user's own: install it in each repository, without --user.")
 
 
+@with_options("repo", "test", "trust", "unsafe_no_sandbox")
 def watch(
     against: Annotated[
         str | None,
@@ -280,10 +281,8 @@ def watch(
     issue: Annotated[
         str, typer.Option(metavar="ISSUE", help="What the edits are for, as for fix.", show_default="unknown")
     ] = "",
-    repo: RepositoryOption = Path(),
-    test: TestOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Judge the uncommitted work, and commits made meanwhile, whenever edits come to rest; Ctrl-C ends it.
 
@@ -293,6 +292,7 @@ def watch(
     from coder import api
     from coder.hooks.judging import QUIET_SECONDS, join_names, watch_verdicts
 
+    repo = options.repo
     checkout = find_checkout(repo)
     base = checkout.git.resolve_commit(against) if against else checkout.head
     if base is None:
@@ -302,9 +302,9 @@ def watch(
         with _show_heartbeat("judging"):
             return api.verify(
                 issue=read_issue(issue) if issue else "",
-                test_command=test,
-                trust=trust,
-                unsafe_no_sandbox=unsafe_no_sandbox,
+                test_command=options.test,
+                trust=options.trust,
+                unsafe_no_sandbox=options.unsafe_no_sandbox,
                 **change,
             )
 

@@ -42,34 +42,7 @@ SessionArgument = Annotated[
     str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, its branch, or `last`.")
 ]
 ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
-
-
 ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
-TestOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CMD|IDS",
-        help="The test command, or ids of tests that must pass.",
-        show_default="detected",
-    ),
-]
-AgainstOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="REV",
-        help="What to compare with.",
-        show_default="HEAD; of a branch, where it began; of a commit, its parent",
-    ),
-]
-PurposeOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message"
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")]
-
-
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests without a sandbox.")
 ]
@@ -79,9 +52,6 @@ AttemptOption = Annotated[
         min=1, metavar="N", help="The change of the session's Nth verification, as its report counts them."
     ),
 ]
-TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +59,20 @@ class Options:
     """The table of options that several commands share, with their defaults."""
 
     repo: RepositoryOption = Path()
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REV",
+            help="What to compare with.",
+            show_default="HEAD; of a branch, where it began; of a commit, its parent",
+        ),
+    ] = None
+    issue: Annotated[
+        str,
+        typer.Option(
+            metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message"
+        ),
+    ] = ""
     continues: Annotated[
         bool,
         typer.Option(
@@ -105,6 +89,10 @@ class Options:
         typer.Option(help="How much the model thinks before it answers.", show_default="the provider's own"),
     ] = None
     base_url: ServerOption = None
+    strategy: Annotated[
+        StrategyName | None,
+        typer.Option(help="Strategy of fixes.", show_default="linear; offline without a model"),
+    ] = None
     offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network.")] = False
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")
@@ -126,7 +114,14 @@ class Options:
         int | None,
         typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
     ] = None
-    test: TestOption = None
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CMD|IDS",
+            help="The test command, or ids of tests that must pass.",
+            show_default="detected",
+        ),
+    ] = None
     not_test: Annotated[
         list[str] | None,
         typer.Option(
@@ -182,7 +177,9 @@ class Options:
             "--install", help="Install packages that tests lack into an environment of coder's own, unasked."
         ),
     ] = False
-    trust: TrustOption = False
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
+    ] = False
     unsafe_no_sandbox: UnsafeOption = False
     inline: Annotated[
         bool,
@@ -192,12 +189,10 @@ class Options:
         bool,
         typer.Option("--screen-reader", help="Converse in plain lines, for screen readers."),
     ] = False
-    json: JsonOption = False
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show the output of tools, and each test run.")
     ] = False
-    strategy: str | None = None
-    """The strategy that a command selects by an option of its own, or by none."""
 
     @property
     def settings(self) -> dict[str, Any]:

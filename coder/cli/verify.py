@@ -13,9 +13,7 @@ from coder.cli.options import (
     LIMITS,
     MODEL,
     RUNNING,
-    AgainstOption,
     Options,
-    PurposeOption,
     read_file,
     read_issue,
     with_options,
@@ -36,7 +34,10 @@ VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 
 
-@with_options("repo", "test", "not_test", "wait", "accept_test_edits", "require", "install", *RUNNING)
+@with_options(
+    *("repo", "against", "issue", "test", "not_test", "wait", "accept_test_edits", "require", "install"),
+    *RUNNING,
+)
 def verify(
     change: Annotated[
         str | None,
@@ -46,8 +47,6 @@ def verify(
             show_default="the uncommitted work; of a clean branch, the branch",
         ),
     ] = None,
-    against: AgainstOption = None,
-    issue: PurposeOption = "",
     evidence: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")
     ] = None,
@@ -83,10 +82,11 @@ def verify(
     if evidence is not None:
         check_writable(evidence, kind="evidence")
     _check_reports(report or [])
-    if change is None and against is None and (change := os.environ.get("PRE_COMMIT_TO_REF") or None):
-        against = os.environ.get("PRE_COMMIT_FROM_REF") or None  # what pre-commit has pushed
+    if change is None and options.against is None and (change := os.environ.get("PRE_COMMIT_TO_REF") or None):
+        pushed_from = os.environ.get("PRE_COMMIT_FROM_REF") or None  # what pre-commit has pushed
+        options = replace(options, against=pushed_from)
     try:
-        approach, request = _find_change(change, against, issue, options)
+        approach, request = _find_change(change, options)
     except NothingToJudgeError as error:
         if options.require is None:
             raise
@@ -104,16 +104,15 @@ def verify(
     return finish_event.exit_code
 
 
-def _find_change(
-    change: str | None, against: str | None, issue: str, options: Options
-) -> "tuple[Approach, Task]":
-    """Return how to judge the change that arguments name, and the request to do so."""
+def _find_change(change: str | None, options: Options) -> "tuple[Approach, Task]":
+    """Return how to judge the change that the arguments name, and the request to do so."""
     from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
-    repo = options.repo
-    request = Task(issue=read_issue(issue) if issue else "", directory=repo, needs_ties=bool(issue))
-    return judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against), request
+    repo, issue = options.repo, read_issue(options.issue) if options.issue else ""
+    diff = read_diff(change, repo)
+    approach = judging_approach(repo, diff=diff, revision=change, against=options.against)
+    return approach, Task(issue=issue, directory=repo, needs_ties=bool(issue))
 
 
 def _run_quietly(
@@ -240,7 +239,7 @@ def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished")
     return 0
 
 
-@with_options("repo", *MODEL, "test", "wait", *LIMITS, *RUNNING)
+@with_options("repo", "against", "issue", *MODEL, "test", "wait", *LIMITS, *RUNNING)
 def review(
     change: Annotated[
         str | None,
@@ -250,8 +249,6 @@ def review(
             show_default="the uncommitted work",
         ),
     ] = None,
-    against: AgainstOption = None,
-    issue: PurposeOption = "",
     *,
     options: Options,
 ) -> int:
@@ -266,7 +263,7 @@ def review(
     from coder.ui.lines import review_lines
     from coder.wiring.session import reviewing_approach
 
-    judging, request = _find_change(change, against, issue, options)
+    judging, request = _find_change(change, options)
     config = load_config(find_checkout(options.repo).root, options.settings)
     approach = reviewing_approach(judging, config, model_name=options.model)
     handle = run_task(request, options, approach=approach)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import JsonOption, Options, is_at_terminal, with_options
+from coder.cli.options import Options, is_at_terminal, with_options
 from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NOT_FOUND = 3
 
 
-@with_options("repo", "test", "trust", "unsafe_no_sandbox")
+@with_options("repo", "test", "trust", "unsafe_no_sandbox", "json")
 def why(
     failing_test: Annotated[str, typer.Argument(metavar="TEST", help="A test's id or name, or a test file.")],
     session: Annotated[
@@ -35,7 +35,6 @@ def why(
     take_out: Annotated[
         bool, typer.Option("--take-out", help="Take the guilty hunks out of your files without asking.")
     ] = False,
-    as_json: JsonOption = False,
     *,
     options: Options,
 ) -> int:
@@ -57,16 +56,16 @@ def why(
         report_progress=lambda line: print(line, file=sys.stderr, flush=True),
         **options.runtime,
     )
-    print(regression.model_dump_json() if as_json else "\n".join(regression_lines(regression)))
+    print(regression.model_dump_json() if options.json else "\n".join(regression_lines(regression)))
     if not regression.stage:
         return NOT_FOUND
     if regression.removable and (
-        take_out or (is_at_terminal() and not as_json and typer.confirm("Take it out of your files?"))
+        take_out or (is_at_terminal() and not options.json and typer.confirm("Take it out of your files?"))
     ):
         take_out_hunks(regression, find_checkout(options.repo).root)
         print(
             "Taken out of your files; nothing was staged or committed.",
-            file=sys.stderr if as_json else sys.stdout,
+            file=sys.stderr if options.json else sys.stdout,
         )
     return 0
 
