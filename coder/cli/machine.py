@@ -95,7 +95,7 @@ def doctor_lines(repo: Path) -> Iterator[str]:
         *_check_program(),
         *_check_sandbox(choice),
         *_check_repository(repo, backend=choice.backend),
-        *_check_models(),
+        *_check_models(config),
         *_check_terminal(),
     ):
         if result[1]:
@@ -198,7 +198,7 @@ def _check_settings(root: Path) -> Iterator[CheckResult]:
         yield False, "settings", text
 
 
-def _check_models() -> Iterator[CheckResult]:
+def _check_models(config: "Config") -> Iterator[CheckResult]:
     from coder.models.catalog import (
         KEY_VARIABLES,
         choose_model,
@@ -206,7 +206,6 @@ def _check_models() -> Iterator[CheckResult]:
         list_key_variables,
         server_addresses,
     )
-    from coder.settings import collect_settings, config_from_settings
 
     if keys := list_key_variables(os.environ):
         yield True, "keys", ", ".join(keys)
@@ -215,12 +214,11 @@ def _check_models() -> Iterator[CheckResult]:
         yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
     if not running and os.environ.get("OLLAMA_HOST"):
         yield False, "server", f"nothing answers at {server_addresses(os.environ)['ollama']} (OLLAMA_HOST)"
-    effective = config_from_settings(collect_settings())
     try:
         choice = choose_model(
             model=None,
-            configured=effective.model,
-            base_url=effective.base_url,
+            configured=config.model,
+            base_url=config.base_url,
             environment=os.environ,
             local=lambda _environment: running,
         )

@@ -40,8 +40,6 @@ SHOWN_SESSIONS = 2
 ERASE_LINE = "\r\x1b[2K"
 """Erases what the terminal has shown of keys that were typed before the interface was there."""
 COMMAND_SECONDS = 600
-MOST_COMMITS = 100
-"""Newest commits whose files the completion of names prefers."""
 MOST_MESSAGES = 1_000
 """Messages of earlier sessions that the prompt recalls."""
 EFFORTS = ("default", "low", "medium", "high")
@@ -87,7 +85,7 @@ def run_tui(
         print(ERASE_LINE, end="")
     if app.failure is not None:
         raise app.failure
-    print_closing_lines(app.newest_log, root, transcript=app.session_logs if is_inline else ())
+    print_closing_lines(app.conversation.newest, root, transcript=app.conversation.logs if is_inline else ())
 
 
 def _converse(services: "InterfaceServices", first_message: str) -> "EventLog | None":
@@ -368,19 +366,6 @@ class InterfaceServices:
             raise UserError(str(error)) from None
         readable = readable_paths(paths)
         return [path for path in paths if path in readable]
-
-    def list_recent_paths(self) -> Sequence[str]:
-        """Return the files with uncommitted changes, then those of the newest commits."""
-        from coder.core.errors import GitError
-
-        git = find_checkout(self.root).git
-        changed = ("--name-only", "--relative", "-z")
-        try:
-            uncommitted = git.items("diff", *changed, "HEAD")
-            committed = git.items("log", f"-{MOST_COMMITS}", "--format=", *changed)
-            return [*dict.fromkeys((*uncommitted, *committed))]
-        except GitError:
-            return []  # there is no commit yet
 
     def list_symbols(self) -> Sequence[str]:
         from coder.index.index import SymbolIndex

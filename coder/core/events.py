@@ -443,6 +443,7 @@ StoredEvent = (
 RunEvent = TestsStarted | TestsEnded | TargetsGreen
 TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed | DeliverNowOffered
 Event = StoredEvent | TransientEvent
+AnyQuestion = QuestionAsked | ReviewAsked | PlanAsked
 
 
 class Record(Value):

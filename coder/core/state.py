@@ -206,10 +206,13 @@ def interrupted_task(records: Sequence[events.Record]) -> Task | None:
 
 
 def next_mode(records: Sequence[events.Record]) -> str:
-    """Return the mode in which a request goes on from a session; that of its request if it was stopped."""
+    """Return the mode in which a request goes on from a session; that of its request if it was stopped.
+
+    Without a session it is `fix`.
+    """
     task = interrupted_task(records)
     if task is None:
-        return "change"
+        return "change" if records else "fix"
     return "plan" if task.plan_only else task.mode
 
 

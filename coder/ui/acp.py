@@ -18,7 +18,7 @@ from coder.core.errors import CoderError, UserError
 from coder.core.messages import AssistantMessage, Image, ToolCall
 from coder.core.notes import Done, Plan
 from coder.core.plan import format_plan
-from coder.core.state import next_mode
+from coder.core.state import next_mode, session_status
 from coder.core.task import Attachment
 from coder.core.text import parse_json, sanitize_text
 from coder.core.values import Hunk, first_changed_line
@@ -58,7 +58,6 @@ ON_A_SCREEN = ("theme", "help", "quit", "new", "resume", "rewind", "context")
 """Commands of the prompt that an editor has itself, or that need the interface on a screen."""
 COMMANDS: Mapping[str, str] = {name: text for name, text in HELP.items() if name not in ON_A_SCREEN}
 APPLY, DELIVER, REFUSE = "apply", "deliver", "refuse"
-AnyQuestion = events.QuestionAsked | events.ReviewAsked | events.PlanAsked
 Update = Any
 """An update of a session, one of the values in `acp.schema`."""
 
@@ -314,7 +313,7 @@ def _fence(text: str) -> str:
 
 
 def permission_request(
-    event: AnyQuestion, *, root: Path, call: str
+    event: events.AnyQuestion, *, root: Path, call: str
 ) -> tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]:
     """Return a question of a session as a request for permission: the call that it is about, and options."""
     match event:
@@ -348,7 +347,7 @@ def _options(options: Iterable[tuple[str, str, Any]]) -> list[schema.PermissionO
     return [schema.PermissionOption(option_id=id, name=name, kind=kind) for id, name, kind in options]
 
 
-def answer_command(event: AnyQuestion, option: str | None) -> events.SessionCommand:
+def answer_command(event: events.AnyQuestion, option: str | None) -> events.SessionCommand:
     """Return the command that answers a question; None is the answer of an unattended session.
 
     An empty option stands for a question that the user has dismissed.
@@ -389,9 +388,12 @@ class EditorSession:
         """Whether the user wants the change on the current branch once it is delivered."""
 
     @property
+    def _records(self) -> Sequence[events.Record]:
+        return self.newest.records if self.newest is not None else ()
+
+    @property
     def _newest_id(self) -> str:
-        started = self.newest.records[0].event if self.newest and self.newest.records else None
-        return started.session if isinstance(started, events.SessionStarted) else ""
+        return session_status(self._records[:1]).session
 
     async def introduce(self, logs: Sequence[EventLog] = ()) -> None:
         """Show the earlier sessions of the conversation, then name the commands of the prompt."""
@@ -424,8 +426,7 @@ class EditorSession:
             raise UserError("The prompt before is still being worked on: cancel it, or wait.")
         self._is_busy, self._is_cancelled = True, False
         try:
-            mode = "fix" if self.newest is None else next_mode(self.newest.records)
-            mode = "ask" if text.endswith("?") else mode
+            mode = "ask" if text.endswith("?") else next_mode(self._records)
             match interpret(self.repository, text, mode=mode, known=COMMANDS):
                 case TypedRequest() as request:
                     return await self._request(*request, attachments)
@@ -493,12 +494,14 @@ class EditorSession:
         translator = UpdateTranslator(self.repository.root)
         async for record in running.log.follow():
             await self._send(*translator.translate(record))
-            if isinstance(record.event, AnyQuestion):
+            if isinstance(record.event, events.AnyQuestion):
                 ids = {"call": translator.running_call, "new_id": translator.next_id()}
                 answer = self._answer(running, record.event, **ids)
                 questions.append(asyncio.ensure_future(answer))
 
-    async def _answer(self, running: RunningSession, event: AnyQuestion, *, call: str, new_id: str) -> None:
+    async def _answer(
+        self, running: RunningSession, event: events.AnyQuestion, *, call: str, new_id: str
+    ) -> None:
         """Have the user answer a question on the call that runs; without one, it is a call itself."""
         option: str | None = ""
         if not self._is_cancelled:

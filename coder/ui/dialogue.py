@@ -4,13 +4,13 @@ import asyncio
 import signal
 import sys
 import termios
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 
 from coder.core.errors import CoderError, UserError
-from coder.core.events import Answer, QuestionAsked, SessionFinished, Stop
+from coder.core.events import Answer, QuestionAsked, Record, SessionFinished, Stop
 from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
 from coder.session.log import EventLog, RunningSession, run_and_follow
@@ -88,12 +88,17 @@ class Dialogue:
 
     @property
     def _mode(self) -> str:
-        return "fix" if self.newest_log is None else next_mode(self.newest_log.records)
+        return next_mode(self._records)
+
+    @property
+    def _records(self) -> Sequence[Record]:
+        """Records of the newest session; empty if there is none."""
+        return self.newest_log.records if self.newest_log is not None else ()
 
     @property
     def _session_id(self) -> str:
         """Id of the newest session; empty if there is none."""
-        return "" if self.newest_log is None else session_status(self.newest_log.records[:1]).session
+        return session_status(self._records[:1]).session
 
     async def _introduce(self) -> None:
         try:
@@ -146,8 +151,7 @@ class Dialogue:
         self._tell_interrupted_request()
 
     def _tell_interrupted_request(self) -> None:
-        task = interrupted_task(self.newest_log.records) if self.newest_log is not None else None
-        if task is not None:
+        if (task := interrupted_task(self._records)) is not None:
             self._print([f"This request did not come to its end; send it again to go on: {task.issue}"])
 
     async def _request(self, text: str, mode: str) -> None:

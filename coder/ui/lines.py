@@ -104,9 +104,7 @@ class LinePrinter:
         with self._live if self._console.is_terminal else nullcontext():
             async for record in records:
                 self.print_record(record)
-                if self._read_line is not None and isinstance(
-                    record.event, events.QuestionAsked | events.ReviewAsked | events.PlanAsked
-                ):
+                if self._read_line is not None and isinstance(record.event, events.AnyQuestion):
                     self._live.stop()
                     self._send(await ask_in_lines(self._console, record.event, self._read_line))
                     if self._console.is_terminal:
@@ -266,7 +264,6 @@ def stage_lines(event: events.StageChanged) -> list[Text]:
 
 
 YES, NO = ("y", "yes"), ("n", "no", "")
-AnyQuestion = events.QuestionAsked | events.ReviewAsked | events.PlanAsked
 
 
 class PrintedQuestion(NamedTuple):
@@ -274,7 +271,9 @@ class PrintedQuestion(NamedTuple):
     prompt: str
 
 
-async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine) -> events.SessionCommand:
+async def ask_in_lines(
+    console: Console, event: events.AnyQuestion, read_line: ReadLine
+) -> events.SessionCommand:
     question = describe_question(event)
     for line in question.lines:
         is_prose = isinstance(event, events.QuestionAsked)  # lines of a diff are left to the terminal
@@ -282,7 +281,7 @@ async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine
     return answer_command(event, (await read_line(question.prompt) or "").strip())
 
 
-def describe_question(event: AnyQuestion) -> PrintedQuestion:
+def describe_question(event: events.AnyQuestion) -> PrintedQuestion:
     """Return a question as it is printed, with what can be typed."""
     match event:
         case events.QuestionAsked(
@@ -315,7 +314,7 @@ def _hunk_lines(hunks: Sequence[Hunk]) -> Iterator[str]:
         yield from (hunk.body or hunk.header).splitlines()
 
 
-def answer_command(event: AnyQuestion, reply: str) -> events.SessionCommand:
+def answer_command(event: events.AnyQuestion, reply: str) -> events.SessionCommand:
     """Return the command that answers a question with what the user typed.
 
     What is unclear is the safe answer.

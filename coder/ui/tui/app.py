@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.theme import Theme
@@ -26,9 +26,6 @@ from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import Services, TrustQuestion, UserRequest
 from coder.ui.tui.session_screen import SessionScreen
-
-if TYPE_CHECKING:
-    from coder.session.log import EventLog
 
 INSTANT_COMMANDS = ("help", "quit", "context")
 """Commands that are carried out beside what runs."""
@@ -79,7 +76,7 @@ class CoderApp(KeyedApp[None]):
         self._first_message = first_message
         self._has_alerts = False
         self._main = SessionScreen(repository, keys=self.key_bindings, clock=clock)
-        self._conversation = Conversation(
+        self.conversation = Conversation(
             self,
             self._main,
             services,
@@ -88,7 +85,7 @@ class CoderApp(KeyedApp[None]):
         )
         self._commands = Commands(
             self._services,
-            newest=lambda: self.newest_log,
+            newest=lambda: self.conversation.newest,
             show_lines=self._main.show_lines,
             show_diff=self._main.show_diff,
             ask=self._ask_user,
@@ -135,12 +132,12 @@ class CoderApp(KeyedApp[None]):
         for notice in opened.notices:
             self._main.warn(notice)
         if opened.trust is None:
-            self._conversation.is_open.set()
+            self.conversation.is_open.set()
         else:
             self.run_worker(self._ask_for_trust(opened.trust))
         self.run_worker(self._show_overview(), name="overview")
         if opened.initial_log is not None:
-            self.run_worker(self._conversation.show(opened.initial_log))
+            self.run_worker(self.conversation.show(opened.initial_log))
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
@@ -148,7 +145,7 @@ class CoderApp(KeyedApp[None]):
 
         self._alert()
         if await ask_for_trust(self, trust):
-            self._conversation.is_open.set()
+            self.conversation.is_open.set()
         else:
             self.exit()
 
@@ -168,30 +165,30 @@ class CoderApp(KeyedApp[None]):
             self._main.warn(str(error))
             return
         if overview is not None:
-            self._conversation.overview = overview
-            self._main.show_overview(overview, self._conversation.idle_facts())
+            self.conversation.overview = overview
+            self._main.show_overview(overview, self.conversation.idle_facts())
 
     async def _choose_model(self) -> None:
         try:
-            self._conversation.model = await asyncio.to_thread(self._services.choose_model)
+            self.conversation.model = await asyncio.to_thread(self._services.choose_model)
         except CoderError as error:
             self._main.warn(str(error))
         else:
-            self._main.show_model(self._conversation.model)
+            self._main.show_model(self.conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         self._services.add_message(message.text)
         is_command = message.text.startswith("!") or parse_command(message.text) is not None
-        if is_command or not self._conversation.is_busy:
+        if is_command or not self.conversation.is_busy:
             self._carry_out(message.text, message.mode)
-        elif self._conversation.can_listen:
-            self._conversation.say(message.text)
+        elif self.conversation.can_listen:
+            self.conversation.say(message.text)
         else:
             self._main.suggest(message.text)
 
     def on_prompt_recalled(self) -> None:
         """Take the newest queued message back into the prompt; show an earlier one if none is queued."""
-        if text := self._conversation.withdraw():
+        if text := self.conversation.withdraw():
             self._main.suggest(text)
         else:
             self._main.query_one(Prompt).recall_previous()
@@ -215,53 +212,44 @@ class CoderApp(KeyedApp[None]):
             case PromptCommand("quit", _):
                 self.run_worker(self.action_quit())
             case PromptCommand("context", _):
-                self._commands.show_context(self._conversation.current_log)
+                self._commands.show_context(self.conversation.current_log)
             case PromptCommand("new", _):
-                self._conversation.forget()
+                self.conversation.forget()
             case PromptCommand(name, text):
-                self._conversation.is_busy = True
+                self.conversation.is_busy = True
                 self.run_worker(
                     self._resume(text or "last") if name == "resume" else self._run_command(name, text)
                 )
 
     def _require_idle(self, typed: str) -> None:
-        if self._conversation.is_busy:
+        if self.conversation.is_busy:
             stop = self.key_bindings.label("stop")
             raise UserError(f"{typed.split()[0]} has to wait until this has ended; {stop} stops it.")
 
     async def _resume(self, session: str) -> None:
         """Show a recorded session, whose model the next request asks unless the user names another."""
-        await self._conversation.resume(session)
+        await self.conversation.resume(session)
         await self._choose_model()
 
     def _request(self, text: str, mode: str) -> None:
-        self._conversation.is_busy = True
+        self.conversation.is_busy = True
         judges = mode == "verify"
         request = UserRequest(
             text,
             mode,
-            "" if judges else self._conversation.session_id,
+            "" if judges else self.conversation.session_id,
             () if judges else self._commands.take_outputs(),
         )
-        self.run_worker(self._conversation.request(request))
-
-    @property
-    def newest_log(self) -> "EventLog | None":
-        return self._conversation.newest_log
-
-    @property
-    def session_logs(self) -> "Sequence[EventLog]":
-        """Logs of the sessions that were run here, in order."""
-        return self._conversation.logs
+        self.run_worker(self.conversation.request(request))
 
     async def _run_command(self, name: str, text: str) -> None:
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
-        await self._conversation.is_open.wait()
+        await self.conversation.is_open.wait()
         try:
             if name == "rewind":
-                await self._conversation.go_back(text)
+                await self.conversation.go_back(text)
             else:
                 await self._commands.run(name, text)
             if name == "model" and text:
@@ -269,7 +257,7 @@ class CoderApp(KeyedApp[None]):
         except CoderError as error:
             self._main.warn(str(error))
         finally:
-            self._conversation.end()
+            self.conversation.end()
 
     async def _ask_user(self, question: str, options: tuple[str, ...]) -> str:
         from coder.ui.tui.asking import ask_user
@@ -292,15 +280,15 @@ class CoderApp(KeyedApp[None]):
 
     def action_stop(self) -> None:
         """Stop the session, or the command of the prompt."""
-        self._conversation.stop()
+        self.conversation.stop()
         self._commands.stop()
 
     def action_stop_or_rewind(self) -> None:
         """Stop the session; while none runs, the second press in a row goes back in the conversation."""
         escaped, self._escaped = self._escaped, self.clock()
-        if self._conversation.is_busy:
+        if self.conversation.is_busy:
             self.action_stop()
-        elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self.newest_log is not None:
+        elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self.conversation.newest is not None:
             self._escaped = -DOUBLE_KEY_SECONDS
             self._carry_out("/rewind")
 
@@ -308,7 +296,7 @@ class CoderApp(KeyedApp[None]):
         """Have the change judged by the tests that have run so far."""
         from coder.core.events import DeliverNow
 
-        self._conversation.send(DeliverNow())
+        self.conversation.send(DeliverNow())
 
     def _quit_if_asked(self) -> None:
         if self._quitting:
@@ -316,7 +304,7 @@ class CoderApp(KeyedApp[None]):
 
     async def action_quit(self) -> None:
         """Quit once the session has ended in order; quit immediately if asked again."""
-        if not self._conversation.is_busy or self._quitting:
+        if not self.conversation.is_busy or self._quitting:
             self.exit()
         self._quitting = True
         self.action_stop()

@@ -132,7 +132,7 @@ async def go_back(app: App[None], services: "Services", session: str, typed: str
     request = int(typed) if typed else await _choose_request(app, requests)
     if request is None:
         return None
-    part = await _choose(app, f"What goes back to before request {request}?", (*PARTS, STAY))
+    part = await ask_user(app, f"What goes back to before request {request}?", options=(*PARTS, STAY))
     if part == STAY:
         return None
     stored, sentence = await asyncio.to_thread(services.go_back, session, request, PARTS[part])
@@ -145,10 +145,5 @@ async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None
         f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
         for number, text in enumerate(requests, start=1)
     ]
-    line = await _choose(app, "Go back to before which request?", (*lines, STAY))
+    line = await ask_user(app, "Go back to before which request?", options=(*lines, STAY))
     return None if line == STAY else int(line.split()[0])
-
-
-async def _choose(app: App[None], text: str, options: tuple[str, ...]) -> str:
-    question = events.QuestionAsked(question="rewind", text=text, options=options, default=STAY)
-    return (await app.push_screen_wait(QuestionScreen(question))).option

@@ -38,8 +38,6 @@ class Completion(AutoComplete):
         self._services = services
         self._known: tuple[str, ...] = ()
         """Paths and symbols of the repository."""
-        self._recent: dict[str, int] = {}
-        """Ranks of files by their last change, the newest first."""
         self._custom: Mapping[str, str] = {}
         """Purposes of the user's and the repository's own commands."""
         self._is_loading = False
@@ -109,16 +107,8 @@ class Completion(AutoComplete):
             return []
         wanted = search[1:].lower()
         names = (name for name in self._known if wanted in name.lower())
-        best = nsmallest(MOST_NAMES, names, key=lambda name: self._rank_name(name, search[1:]))
+        best = nsmallest(MOST_NAMES, names, key=lambda name: _rank_name(name, search[1:]))
         return [DropdownItem(sanitize_text(f"@{name}")) for name in best]
-
-    def _rank_name(self, name: str, typed: str) -> tuple[bool, bool, bool, int, int, str]:
-        """Order names: same case, exact part, start of a part, changed of late, short."""
-        wanted = typed.lower()
-        parts = [name.lower(), *re.split(r"[/.:]+", name.lower())]
-        recency = self._recent.get(name, len(self._recent))
-        starts = any(part.startswith(wanted) for part in parts)
-        return typed not in name, wanted not in parts, not starts, recency, len(name), name
 
     def get_matches(
         self,
@@ -176,8 +166,6 @@ class Completion(AutoComplete):
     async def _read_names(self) -> None:
         try:
             paths = await asyncio.to_thread(self._services.list_paths)
-            recent = await asyncio.to_thread(self._services.list_recent_paths)
-            self._recent = {path: rank for rank, path in enumerate(recent)}
             self._show_names(paths)
             symbols = await asyncio.to_thread(self._services.list_symbols)
             self._show_names([*paths, *symbols])
@@ -194,3 +182,11 @@ class Completion(AutoComplete):
 def _completed_text(value: str, search: str) -> str:
     """Return an option without its help; a path may have spaces."""
     return value.split()[0] if search.startswith("/") else value
+
+
+def _rank_name(name: str, typed: str) -> tuple[bool, bool, bool, int, str]:
+    """Order names: same case, exact part, start of a part, short."""
+    wanted = typed.lower()
+    parts = [name.lower(), *re.split(r"[/.:]+", name.lower())]
+    starts = any(part.startswith(wanted) for part in parts)
+    return typed not in name, wanted not in parts, not starts, len(name), name

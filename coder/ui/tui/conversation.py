@@ -1,7 +1,7 @@
 """Conversation of the interface: one request at a time, each continuing the newest session."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -11,7 +11,7 @@ from coder.ui.tui.services import Overview, Services, SessionModel, UserRequest
 from coder.ui.tui.session_screen import SessionScreen
 
 if TYPE_CHECKING:
-    from coder.core.events import Event, SessionCommand
+    from coder.core.events import Event, Record, SessionCommand
     from coder.session.log import EventLog, RunningSession
     from coder.ui.tui.asking import QuestionQueue
 
@@ -44,7 +44,8 @@ class Conversation:
         self._on_end = on_end
         self._queue = QueuedMessages(screen)
         self._session: RunningSession | None = None
-        self._newest: EventLog | None = None
+        self.newest: EventLog | None = None
+        """Log of the newest session, which the next request continues."""
         self._stopping = False
         self.logs: list[EventLog] = []
         """Logs of the sessions that were run here, in order."""
@@ -54,21 +55,21 @@ class Conversation:
         """True while a session is opened or runs, or a command of the prompt is carried out."""
 
     @property
-    def newest_log(self) -> "EventLog | None":
-        """Log of the newest session, which the next request continues."""
-        return self._newest
-
-    @property
     def current_log(self) -> "EventLog | None":
         """Log of the session that runs, else of the newest."""
-        return self._session.log if self._session is not None else self._newest
+        return self._session.log if self._session is not None else self.newest
+
+    @property
+    def _records(self) -> "Sequence[Record]":
+        """Records of the newest session; empty if there is none."""
+        return self.newest.records if self.newest is not None else ()
 
     @property
     def session_id(self) -> str:
         """Id of the newest session, which the next request continues; empty if there is none."""
         from coder.core.state import session_status
 
-        return session_status(self._newest.records[:1]).session if self._newest is not None else ""
+        return session_status(self._records[:1]).session
 
     @property
     def can_listen(self) -> bool:
@@ -84,7 +85,7 @@ class Conversation:
         spent = UsageTotals()
         for log in self.logs:
             spent = spent.plus(session_status(log.records).spent)
-        context = newest_request_tokens(self._newest.records) if self._newest is not None else 0
+        context = newest_request_tokens(self._records)
         return [
             *([(self.overview.branch, "/diff")] if self.overview is not None else []),
             *([(f"{abbreviate_number(context)} tokens of context", "/context")] if context else []),
@@ -114,7 +115,7 @@ class Conversation:
 
     def forget(self) -> None:
         """Let the next request continue nothing."""
-        self._newest = None
+        self.newest = None
         self._screen.reset()
 
     async def request(self, request: UserRequest) -> None:
@@ -139,7 +140,7 @@ class Conversation:
         self.is_busy = True
         self._screen.begin(has_listener=bool(self.model.name), is_recorded=True)
         await self._follow(log)
-        self._newest = log
+        self.newest = log
         self.end()
         self._suggest_interrupted_request()
 
@@ -167,7 +168,7 @@ class Conversation:
             await self._screen.remove_requests(point.left)
             returning = f"To where you were: /resume {self.session_id}"
             self._screen.show_lines([*point.sentence.splitlines(), returning])
-            self._newest = point.log
+            self.newest = point.log
             self._suggest_interrupted_request()
 
     def stop(self) -> None:
@@ -190,7 +191,7 @@ class Conversation:
     def _next_mode(self) -> str:
         from coder.core.state import next_mode
 
-        return "fix" if self._newest is None else next_mode(self._newest.records)
+        return next_mode(self._records)
 
     def _send_stop(self) -> None:
         from coder.core.events import Stop
@@ -200,8 +201,7 @@ class Conversation:
     def _suggest_interrupted_request(self) -> None:
         from coder.core.state import interrupted_task
 
-        task = interrupted_task(self._newest.records) if self._newest is not None else None
-        if task is not None:
+        if (task := interrupted_task(self._records)) is not None:
             self._screen.suggest(task.issue, mode=self._next_mode())
 
     async def _perform(self, running: "RunningSession", *, can_continue: bool) -> None:
@@ -220,7 +220,7 @@ class Conversation:
             self._screen.warn(str(error))
         asking.close()
         if can_continue:
-            self._newest = running.log
+            self.newest = running.log
         self.end()
         self._alert()
 

@@ -119,10 +119,6 @@ class Services(Protocol):
         """Return the files, relative to the root."""
         ...
 
-    def list_recent_paths(self) -> Sequence[str]:
-        """Return the files that were changed lately, the newest first."""
-        ...
-
     def list_symbols(self) -> Sequence[str]: ...
 
     # commands that the user types, or keeps as files

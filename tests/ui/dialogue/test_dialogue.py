@@ -13,6 +13,7 @@ from coder.core.errors import GitError
 from coder.core.events import (
     Amend,
     Answer,
+    AnyQuestion,
     Decide,
     PlanAsked,
     QuestionAsked,
@@ -25,7 +26,7 @@ from coder.core.task import Restore
 from coder.core.values import HunkComment
 from coder.session.log import EventLog, run_and_follow
 from coder.ui.dialogue import Dialogue
-from coder.ui.lines import AnyQuestion, answer_command, describe_question
+from coder.ui.lines import answer_command, describe_question
 from coder.ui.tui.services import OpenedRepository, TrustQuestion, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeServices, FakeSession, closed_log, services_that

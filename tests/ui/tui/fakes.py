@@ -107,9 +107,6 @@ class FakeServices:
     def list_paths(self) -> Sequence[str]:
         return []
 
-    def list_recent_paths(self) -> Sequence[str]:
-        return []
-
     def list_symbols(self) -> Sequence[str]:
         return []
 

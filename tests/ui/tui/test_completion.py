@@ -11,9 +11,6 @@ class Names(FakeServices):
     def list_paths(self) -> Sequence[str]:
         return ["clock/arithmetic.py", "clock/face.py", "my notes.md", "tests/test_arithmetic.py"]
 
-    def list_recent_paths(self) -> Sequence[str]:
-        return ["clock/face.py"]
-
     def list_symbols(self) -> Sequence[str]:
         return ["Clock", "add"]
 
