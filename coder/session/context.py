@@ -79,8 +79,7 @@ class ModelAccess:
 
     model: Model
     """Model of the executor, and of every role without a model of its own."""
-    by_role: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
-    """The second and later ones of a role take over while those before them are down."""
+    by_role: Mapping[str, Model] = field(default_factory=dict)
     base_url: str | None = None
     """The model's server, to be recorded as in SessionStarted."""
     context_tokens: int | None = None
@@ -88,15 +87,8 @@ class ModelAccess:
     seed: int | None = None
     effort: Effort | None = None
     rate_limiter: RateLimiter = field(default_factory=RateLimiter)
-    failed: set[str] = field(default_factory=set)
-    """Names of models that failed permanently in this session."""
     context_limits: dict[str, int] = field(default_factory=dict)
     """Input tokens that models have refused in this session, by name."""
-
-    def available(self, role: str) -> tuple[Model, ...]:
-        """Return the models of a role that are not down, in order of preference; never empty."""
-        chain = self.by_role.get(role) or self.by_role.get("executor") or (self.model,)
-        return tuple(model for model in chain if model.name not in self.failed) or chain[-1:]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,12 +195,8 @@ class SessionContext:
 
     @property
     def model(self) -> Model:
-        return self.models.model
-
-    @property
-    def available_models(self) -> tuple[Model, ...]:
-        """Models for this role that are not down, in order of preference; never empty."""
-        return self.models.available(self.role)
+        """The model of this role."""
+        return self.models.by_role.get(self.role, self.models.model)
 
     async def read_patch(self, candidate: Candidate) -> Patch:
         """Return the candidate's whole change so far."""

@@ -70,7 +70,7 @@ async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
             raise
     request = _make_request(context, candidate_messages(context.log.records, candidate.id))
     refused_tokens = context.budget.estimate_input_tokens(request)
-    context.models.context_limits[context.available_models[0].name] = int(refused_tokens * LEARNT_SHARE)
+    context.models.context_limits[context.model.name] = int(refused_tokens * LEARNT_SHARE)
     _compact_if_full(context, candidate)
     return await _ask(context, candidate)
 
@@ -97,13 +97,13 @@ def _input_limit(context: SessionContext) -> int | None:
     window = _context_tokens(context)
     limits = (
         window - _output_limit(window, context.models.effort) if window else None,
-        context.models.context_limits.get(context.available_models[0].name),
+        context.models.context_limits.get(context.model.name),
     )
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _context_tokens(context: SessionContext) -> int | None:
-    return context.models.context_tokens or context.available_models[0].context_tokens
+    return context.models.context_tokens or context.model.context_tokens
 
 
 def _output_limit(window: int | None, effort: Effort | None) -> int:
@@ -128,18 +128,9 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
 
 
 async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
-    """Ask the first model that answers; a model that is down is not asked again."""
     await _deliver_remarks(context, candidate)
     request = _make_request(context, candidate_messages(context.log.records, candidate.id))
-    while True:
-        model, *others = context.available_models
-        try:
-            return await _complete(context, candidate, model, _without_foreign_data(model, request))
-        except ModelError as error:
-            if error.context_overflow or not others:
-                raise
-            context.models.failed.add(model.name)
-            context.log.warn(f"{error} {others[0].name} goes on.")
+    return await _complete(context, candidate, _without_foreign_data(context.model, request))
 
 
 async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
@@ -154,7 +145,7 @@ async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> Non
         except UserError as error:
             context.log.warn(str(error))
         else:
-            attachments, refusals = refuse_images(found, context.available_models[0])
+            attachments, refusals = refuse_images(found, context.model)
             for refusal in refusals:
                 context.log.warn(refusal)
         task = context.task.model_copy(update={"attachments": attachments})
@@ -197,7 +188,9 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
     return request.model_copy(update={"messages": tuple(map(adapt, request.messages))})
 
 
-async def _complete(context: SessionContext, candidate: Candidate, model: Model, request: Request) -> Reply:
+async def _complete(context: SessionContext, candidate: Candidate, request: Request) -> Reply:
+    model = context.model
+
     def show(delta: Delta) -> None:
         if delta.kind == "notice":
             context.log.warn(delta.text)

@@ -310,7 +310,7 @@ class StageRunner:
         budget = task.budget.model_copy(update=limits)
         owner = candidate.model_copy(update={"id": candidate.id.partition("/")[0]})
         return PartCall(
-            config=config.model_copy(update={"max_usd": remaining.usd, "model": context.model.name}),
+            config=config.model_copy(update={"max_usd": remaining.usd, "model": context.models.model.name}),
             unsafe=self._setup.backend is None,
             unpriced=budget.unpriced,
             clone=self._clone,

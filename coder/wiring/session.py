@@ -86,8 +86,8 @@ class SessionHandle:
 class Approach:
     model: Model
     strategy: Strategy
-    models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
-    """Models by role, for roles with a model or fallbacks of their own."""
+    models: Mapping[str, Model] = field(default_factory=dict)
+    """Models by role, for roles with a model of their own."""
     reason: str
     """Reason of the choice, for the user."""
     is_offline: bool = False
@@ -587,8 +587,8 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
     return log_strategy_choice(name, "as asked", strategy)
 
 
-def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
-    """Return the executor's model, and the models of each role, followed by the one that it falls back on."""
+def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, Model]]:
+    """Return the executor's model, and those of roles with a model of their own."""
     from coder.models.provider import open_model
 
     tool_calling = None if config.tool_calling else False
@@ -605,10 +605,9 @@ def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, 
             else choose_beside(name, choice, reason=reason)
         )
 
-    main = open_choice(choice)
     roles = {"planner": config.planner_model, "reviewer": config.reviewer_model}
-    own_models = {role: (open_named(name, f"for the {role}"), main) for role, name in roles.items() if name}
-    return main, {"executor": (main,), **own_models}
+    own_models = {role: open_named(name, f"for the {role}") for role, name in roles.items() if name}
+    return open_choice(choice), own_models
 
 
 def reviewing_approach(judging: Approach, config: Config, *, model_name: str | None) -> Approach:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ModelError
-from coder.core.events import BudgetSpent, Warned
-from coder.core.messages import AssistantMessage, Reply, Usage
+from coder.core.events import BudgetSpent
+from coder.core.messages import AssistantMessage, Image, Reply, Usage, UserMessage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.turn import add_user_message, run_turn
@@ -18,21 +18,6 @@ def request_text(context: SessionContext) -> str:
     candidate = context.repository.create_candidate("c1")
     add_user_message(context, candidate, "Fix it.")
     return asyncio.run(run_turn(context, candidate)).message.text
-
-
-def test_fallback_model_replaces_failed_model_for_good(
-    tmp_path: Path,
-) -> None:
-    first, second = (
-        ScriptedModel([ModelError("The server is down.")], name="first"),
-        ScriptedModel([ScriptStep(text="Yes."), ScriptStep(text="Again.")], name="second"),
-    )
-    context = with_models(kit(tmp_path), by_role={"executor": (first, second)})
-    assert [request_text(context), request_text(context)] == ["Yes.", "Again."]
-    assert len(first.requests) == 1
-    assert Warned(text="The server is down. second goes on.") in [
-        record.event for record in context.log.records
-    ]
 
 
 def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
@@ -56,9 +41,20 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
     assert opaque_parts(first) == [("first", "signed"), ("second", ""), ("second", "")]
 
 
+def test_model_that_accepts_no_images_is_told_of_them(tmp_path: Path) -> None:
+    model = ScriptedModel([ScriptStep(text="I see none.")], name="blind")
+    context = with_models(kit(tmp_path), model=model)
+    candidate = context.repository.create_candidate("c1")
+    image = Image(name="a.gif", media_type="image/gif", base64="R0lGODlh")
+    add_user_message(context, candidate, "Look.", [image])
+    asyncio.run(run_turn(context, candidate))
+    (message,) = model.requests[0].messages
+    assert message == UserMessage(text="Look.\n\n[Not sent to you, because you accept no images: a.gif]")
+
+
 def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = ScriptedModel([ScriptStep(text="I read it.")], name="reviewer")
-    context = replace(with_models(kit(tmp_path), by_role={"reviewer": (reviewer,)}), role="reviewer")
+    context = replace(with_models(kit(tmp_path), by_role={"reviewer": reviewer}), role="reviewer")
     assert request_text(context) == "I read it."
     assert [event.role for event in events(context.log, BudgetSpent)] == ["reviewer"]
     assert context.budget.roles["reviewer"].requests == 1
