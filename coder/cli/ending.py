@@ -166,7 +166,6 @@ LEAST_FREE_BYTES = 1 << 20
 
 def _describe_os_error(error: OSError) -> str:
     """Return what could not be read or written, and what to do."""
-
     reason, file = error.strerror or str(error), error.filename
     if file is None:
         _discard_output()

@@ -223,7 +223,6 @@ def _find_agent(owner: HookOwner) -> "Agent":
 
 def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
     """Return the settings files behind all links, in a repository the user's own first."""
-
     root = (Path.home() if user else find_git(repo).directory).resolve()
     names = [agent.settings] if user else [*filter(None, [agent.personal]), agent.settings]
     paths = [(root / name).resolve() for name in names]
@@ -235,7 +234,6 @@ def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
 
 def _exclude_advice(path: Path) -> list[str]:
     """Return how to keep a settings file out of commits, if git would list it as new."""
-
     try:
         git = find_git(path.parent)
     except UserError:

@@ -116,7 +116,6 @@ def _format_cost(spent: "UsageTotals") -> str:
 
 def _current_repository() -> "Path | None":
     """Return the root of the repository that contains the current directory, if there is one."""
-
     return find_root(Path())
 
 
@@ -418,7 +417,6 @@ def _format_size(items: list[StoredItem]) -> str:
 
 def _remove(path: Path) -> bool:
     """Remove a file or directory; return whether that was done: a session in use stays."""
-
     try:
         if not path.is_dir():
             path.unlink(missing_ok=True)

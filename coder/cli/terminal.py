@@ -129,7 +129,6 @@ def may_be_set(*names: str) -> bool:
 
     Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
     """
-
     try:
         text = (config_directory() / "config.toml").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -147,7 +146,6 @@ def remembered_theme() -> str:
 
 
 def _theme_file() -> Path:
-
     return state_directory() / "interface.json"
 
 

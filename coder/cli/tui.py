@@ -317,7 +317,6 @@ class InterfaceServices:
 
     def read_messages(self) -> Sequence[str]:
         """Read lines of JSON, which only the user may read."""
-
         try:
             lines = prompt_history_file(self.root).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):

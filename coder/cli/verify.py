@@ -196,7 +196,6 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
 
 def read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
-
     if change == "-":
         return sys.stdin.read()
     if change is None or find_checkout(repo).git.resolve_commit(change) or not Path(change).is_file():

@@ -254,15 +254,10 @@ def _is_final(error: LimitReached | None) -> bool:
 class RateLimiter:
     """Limits the number of concurrent requests and verifications."""
 
-    def __init__(
-        self,
-        *,
-        requests_at_once: int = 4,
-        verifications_at_once: int | None = None,
-    ) -> None:
-        """Default to half of the cores for verifications, since a suite may use several cores itself."""
-        self.requests = asyncio.Semaphore(requests_at_once)
-        self.verifications = asyncio.Semaphore(verifications_at_once or max(1, (os.cpu_count() or 1) // 2))
+    def __init__(self) -> None:
+        self.requests = asyncio.Semaphore(4)
+        self.verifications = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
+        """Half of the cores, since a suite may use several itself."""
         self._attempts = asyncio.Condition()
         self._in_progress = 0
 

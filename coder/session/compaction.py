@@ -67,7 +67,15 @@ class _Compaction:
         self._candidate = candidate
         self._measure = measure
         self._own = candidate_records(records, candidate)
-        self._replies = [record.number for record in self._own if _is_reply(record)]
+        self._replies = self._numbers_of(AssistantMessage)
+
+    def _numbers_of(self, kind: type[AssistantMessage | UserMessage]) -> list[int]:
+        """Return the records of messages of a kind."""
+        return [
+            record.number
+            for record in self._own
+            if isinstance(record.event, MessageFinished) and isinstance(record.event.message, kind)
+        ]
 
     def size(self, event: ContextCompacted) -> int:
         """Return the tokens of the next request after this event."""
@@ -140,7 +148,7 @@ class _Compaction:
                 names.get(record.number) == "read" and record.number not in superseded,
             )
             for record in self._own
-            if _has_results(record)
+            if isinstance(record.event, ToolFinished | ConversationContinued)
         }
         return sorted(ranks, key=lambda number: (ranks[number], number))
 
@@ -162,26 +170,14 @@ class _Compaction:
     @cached_property
     def _pinned_records(self) -> list[int]:
         """Return the records of the opening message and of the newest failure's explanation, in order."""
-        messages = [record.number for record in self._own if _is_user_message(record)]
-        failures = [record.number for record in self._own if _is_failure(record)]
+        messages = self._numbers_of(UserMessage)
+        failures = [
+            record.number
+            for record in self._own
+            if isinstance(record.event, Verified) and record.event.verdict.kind is not VerdictKind.PROVEN
+        ]
         after_failure = (number for number in messages if failures and number > failures[-1])
         return sorted({*messages[:1], *filter(None, [next(after_failure, 0)])})
-
-
-def _is_reply(record: Record) -> bool:
-    return isinstance(record.event, MessageFinished) and isinstance(record.event.message, AssistantMessage)
-
-
-def _is_user_message(record: Record) -> bool:
-    return isinstance(record.event, MessageFinished) and isinstance(record.event.message, UserMessage)
-
-
-def _is_failure(record: Record) -> bool:
-    return isinstance(record.event, Verified) and record.event.verdict.kind is not VerdictKind.PROVEN
-
-
-def _has_results(record: Record) -> bool:
-    return isinstance(record.event, ToolFinished) or record.event.type == "conversation_continued"
 
 
 MAX_CALLS, MAX_NOTES, MAX_REQUESTS = 15, 8, 10

@@ -113,10 +113,7 @@ def _denial_reason(code: int, output: str, errors: str) -> str:
         return ""
     specific = answer.get("hookSpecificOutput")
     decision = specific if isinstance(specific, dict) else {}
-    if (
-        "deny" in (answer.get("decision"), decision.get("permissionDecision"))
-        or answer.get("decision") == "block"
-    ):
+    if answer.get("decision") in ("deny", "block") or decision.get("permissionDecision") == "deny":
         return str(decision.get("permissionDecisionReason") or answer.get("reason") or "it gives no reason")
     return ""
 

@@ -160,7 +160,6 @@ class Conversation:
         Raises:
             CoderError: there is nothing to go back to.
         """
-
         from coder.ui.tui.asking import go_back
 
         point = await go_back(self._app, self._services, self.session_id, text)
