@@ -69,11 +69,10 @@ def fix(
         raise UserError(
             f"{options.plan} is a plan of components. To build them: coder build GOAL --plan {options.plan}"
         )
-    strategy = "offline" if options.offline else "plan" if options.plan_only or plan else options.strategy
     from coder.core.task import Task
 
     request = Task(issue=issue, directory=options.repo, base=base, merge=merge, plan=plan)
-    return _run_request(request, replace(options, strategy=strategy))
+    return _run_request(request, options)
 
 
 @with_options(*CHANGING, "not_test", "dry_run", "output", "pr")
@@ -143,7 +142,7 @@ def ask(
         iterations=max_iterations or 3,
         sources=_collect_sources(options.repo, document or (), url or (), dependency or ()),
     )
-    return _run_request(request, replace(options, strategy="offline" if options.offline else None))
+    return _run_request(request, options)
 
 
 @with_options(*CHANGING, "dry_run")
@@ -175,13 +174,8 @@ def run(
         return 0
     command = require_command(root, name, trusted=trusted)
     text = command.expand(" ".join(words or ()))
-    request = Task(
-        issue=text,
-        mode=COMMAND_MODES[command.mode],
-        directory=options.repo,
-        plan_only=command.mode == "plan",
-    )
-    options = replace(options, strategy="plan" if command.mode == "plan" else None)
+    request = Task(issue=text, mode=COMMAND_MODES[command.mode], directory=options.repo)
+    options = replace(options, plan_only=command.mode == "plan")
     return _run_session(request, options, mentions=text).exit_code
 
 
@@ -205,7 +199,7 @@ def _run_request(request: "Task", options: Options) -> int:
     Its issue is as given on the command line: text, @file, - or an issue's address.
     """
     given = read_request(
-        request.issue, fetches=request.mode != "ask", is_offline=options.strategy == "offline"
+        request.issue, fetches=request.mode != "ask", is_offline=options.settings["strategy"] == "offline"
     )
     if options.pr:
         _require_trust(options)

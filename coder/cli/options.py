@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 StrategyName = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
 """Names of strategies for --strategy."""
 OPTION_SETTINGS = (
-    *("model", "base_url", "effort", "attempts", "test", "require", "approve", "strategy"),
+    *("model", "base_url", "effort", "attempts", "test", "require", "approve"),
     *("max_tokens", "max_seconds", "max_requests"),
 )
 """Options that replace the settings of their names."""
@@ -197,8 +197,10 @@ class Options:
     @property
     def settings(self) -> dict[str, Any]:
         """Settings that they replace; None is not given."""
+        follows_plan = self.plan_only or self.plan is not None
         return {
             **{name: getattr(self, name) for name in OPTION_SETTINGS},
+            "strategy": "offline" if self.offline else "plan" if follows_plan else self.strategy,
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
             **{name: getattr(self, name) or None for name in ("wait", "install", "inline", "screen_reader")},
         }
@@ -226,16 +228,7 @@ class Options:
 
 HELP_GROUPS: dict[str, tuple[str, ...]] = {
     "Advanced: scope": (
-        "on",
-        "repo",
-        "base",
-        "against",
-        "only",
-        "session",
-        "plan_only",
-        "plan",
-        "strategy",
-        "attempts",
+        *("on", "repo", "base", "against", "only", "session", "plan_only", "plan", "strategy", "attempts"),
     ),
     "Advanced: tests and verdict": (
         *("not_test", "wait", "accept_test_edits", "require", "evidence", "check"),

@@ -74,7 +74,7 @@ def run_task(
                     "continues": continues,
                     "only": options.only_paths,
                     "dry_run": options.dry_run,
-                    "plan_only": request.plan_only or options.plan_only,
+                    "plan_only": options.plan_only,
                     "accept_test_edits": bool(options.accept_test_edits),
                     "unrelated_tests": (*request.unrelated_tests, *(options.not_test or ())),
                 }
