@@ -63,6 +63,8 @@ from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, 
 from coder.wiring.spending import find_money_limit
 from coder.workspace.workspace import Workspace
 
+NOBODY = "no model"
+"""Name of the model where none is asked."""
 REVIEW_ROUNDS = 2
 """Number of times that flagged places are repaired and reviewed again."""
 
@@ -84,7 +86,7 @@ class SessionHandle:
 
 @dataclass(frozen=True, kw_only=True)
 class Approach:
-    model: Model
+    model: Model = field(default_factory=lambda: ScriptedModel((), name=NOBODY))
     strategy: Strategy
     models: Mapping[str, Model] = field(default_factory=dict)
     """Models by role, for roles with a model of their own."""
@@ -503,7 +505,6 @@ def _workspace_factory(
     return workspace
 
 
-NOBODY = "no model"
 NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
     "server answers on this machine "
@@ -548,7 +549,7 @@ def _approach_without_model(mode: Mode, *, reason: str = "") -> Approach:
     from coder.strategies.offline_answer import answer_offline
 
     strategy = answer_offline if mode == "ask" else search_repair()
-    return Approach(model=ScriptedModel((), name=NOBODY), strategy=strategy, reason=reason, is_offline=True)
+    return Approach(strategy=strategy, reason=reason, is_offline=True)
 
 
 def _recordable_url(url: str) -> str | None:
@@ -649,10 +650,14 @@ def judging_approach(
     """
     from coder.strategies.verify_phase import judge_existing_change
 
-    nobody = ScriptedModel((), name=NOBODY)
-    if diff is not None:
-        base_name = against or "HEAD with the uncommitted work"
-        patch = Patch(diff=diff)
+    purpose, base = "", against
+    if diff is None:
+        change = resolve_change(directory, revision=revision, against=against)
+        patch, exclusions = Patch(diff="", tree=change.tree), change.exclusions
+        reason, purpose, base = change.label, change.message, change.base
+    else:
+        patch, exclusions = Patch(diff=diff), ()
+        reason = f"the diff against {against or 'HEAD with the uncommitted work'}"
         if PLACEHOLDER.search(diff) and tree:
             if not has_tree(directory, tree):
                 raise UserError(
@@ -660,24 +665,8 @@ def judging_approach(
                     "Name the commit instead."
                 )
             patch = Patch(diff="", tree=tree)
-        return Approach(
-            model=nobody,
-            strategy=judge_existing_change(patch, test_ids),
-            reason=f"the diff against {base_name}",
-            base=against,
-            given=True,
-        )
-    change = resolve_change(directory, revision=revision, against=against)
-    return Approach(
-        model=nobody,
-        strategy=judge_existing_change(
-            Patch(diff="", tree=change.tree), test_ids, exclusions=change.exclusions
-        ),
-        reason=change.label,
-        purpose=change.message,
-        base=change.base,
-        given=True,
-    )
+    strategy = judge_existing_change(patch, test_ids, exclusions=exclusions)
+    return Approach(strategy=strategy, reason=reason, purpose=purpose, base=base, given=True)
 
 
 SUSPECT_SECONDS = 60.0
