@@ -86,9 +86,6 @@ class Repository(Protocol):
     def base_tree(self) -> str:
         """The git tree of `base`."""
 
-    def paths_beside_base(self) -> list[str]:
-        """Return the tracked paths at which the user's checkout differs from `base`."""
-
     @property
     def dirty(self) -> bool:
         """Whether `base` holds uncommitted work."""

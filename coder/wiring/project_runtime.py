@@ -23,6 +23,7 @@ from coder.core.ports import (
 from coder.core.task import Task
 from coder.core.values import Environment
 from coder.directories import index_database, state_directory
+from coder.repo.repository import SessionRepository
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import BoundedSandbox
@@ -247,7 +248,7 @@ def build_project_runtime(
     root: Path,
     sandbox: ProcessSandbox,
     mask: Callable[[str], str] = lambda text: text,
-    repository: Repository | None = None,
+    repository: SessionRepository | None = None,
 ) -> ProjectRuntime:
     """Return what runs the code of the project at `root`; `mask` hides secrets in what is kept of it.
 
