@@ -33,6 +33,7 @@ MISSING = {
             ),
             ("vitest 3", 'Error: Failed to resolve import "./shop/joining" from "it.test.ts".', "joining"),
             ("tsc", "error TS2307: Cannot find module './shop/joining' or its type declarations.", "joining"),
+            ("tsc, a name", "error TS2305: Module './items' has no exported member 'join'.", "join"),
             ("RSpec", "LoadError: cannot load such file -- shop/joining", "joining"),
             (
                 "modules",

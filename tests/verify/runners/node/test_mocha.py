@@ -1,4 +1,4 @@
-"""The adapter of Mocha, with a report and an error as Mocha writes them."""
+"""The reporter for Mocha."""
 
 import os
 import shutil
@@ -9,43 +9,6 @@ import pytest
 
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import Mocha
-from coder.verify.runners.workspaces import read_results
-
-MISSING_MODULE = """\
-
- Exception during run: Error: Cannot find module '../lib/missing'
-Require stack:
-- {tree}/test/bad.test.js
-    at Module._resolveFilename (node:internal/modules/cjs/loader:1207:15)
-    at Object.<anonymous> (/x/node_modules/mocha/lib/y.js:1:14)
-    at Object.<anonymous> ({tree}/test/bad.test.js:3:14)
-    at async exports.handler ({tree}/node_modules/mocha/lib/cli/run.js:375:5) {
-  code: 'MODULE_NOT_FOUND'
-}
-"""
-SYNTAX_ERROR = """\
-
- Exception during run: {tree}/lib/half.js:3
-it('e',()=>{ foo( })
-                  ^
-
-SyntaxError: Unexpected token '}'
-    at Object.<anonymous> ({tree}/test/bad.test.js:3:14)
-"""
-
-
-@pytest.mark.parametrize("tests", [(), ("test/bad.test.js::reads",)])
-@pytest.mark.parametrize("output", [MISSING_MODULE, SYNTAX_ERROR])
-def test_file_that_cannot_be_loaded_is_named(tmp_path: Path, output: str, tests: tuple[str, ...]) -> None:
-    files = tuple(test.partition("::")[0] for test in tests)
-    output = output.replace("{tree}", str(tmp_path))
-    run = Run(argv=("mocha",), tree=tmp_path, place=tmp_path, files=files, output=output)
-    (result,) = read_results(Mocha(), run, tests)
-    assert (result.id, result.when) == ("test/bad.test.js", "collect")
-    assert result.failure is not None
-    assert result.failure.frames[-1].path == "test/bad.test.js"
-    assert "Error: " in result.failure.message
-
 
 RUN = """
 const [reporter, output] = process.argv.slice(1);

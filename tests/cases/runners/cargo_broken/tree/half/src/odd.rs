@@ -1,0 +1,7 @@
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn rounds() {}
+}
+fn twin() {}
+fn twin() {}

@@ -1,0 +1,2 @@
+#[test]
+fn even() { assert_eq!(half::half(4), 2); }

@@ -1,0 +1,3 @@
+#include <assert.h>
+#include "half.h"
+int main(void) { assert(half(4) == 2); return 0; }

@@ -1,0 +1,2 @@
+namespace Example;
+public static class Half { }

@@ -1,0 +1,7 @@
+using Xunit;
+
+namespace Example.Tests;
+
+public class HalfTests
+{
+}

@@ -1,0 +1,7 @@
+package half
+
+import "testing"
+
+func TestEven(t *testing.T) {}
+
+func TestOdd(t *testing.T) {}

@@ -1,0 +1,5 @@
+package org.example;
+
+public class Half {
+    nothing
+}

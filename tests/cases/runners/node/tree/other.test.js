@@ -1,0 +1,1 @@
+import { missing } from "./half.js";

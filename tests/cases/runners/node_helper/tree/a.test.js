@@ -1,0 +1,1 @@
+require("node:test").test("a", (t) => require("./check.js").check(t));

@@ -1,0 +1,1 @@
+exports.check = (t) => t.test("checked", (t) => t.test("inside", () => {}));
