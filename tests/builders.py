@@ -26,6 +26,7 @@ ISOLATED = {
     "GIT_COMMITTER_NAME": "Ada",
     "GIT_COMMITTER_EMAIL": "ada@example.org",
 }
+CASES = Path(__file__).parent / "cases"
 
 
 def by_hand(*cases: Any) -> list[Any]:
@@ -75,6 +76,11 @@ def read_case(case: Path, folder: str) -> dict[str, str]:
     common = case.parent / "shared" / folder
     files += [(common, case.parent / "shared" / name) for name in shared if name.startswith(f"{folder}/")]
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for root, path in sorted(files)}
+
+
+def paragraphs(path: str) -> list[str]:
+    """Return the texts in a file of tests/cases, which blank lines separate."""
+    return (CASES / path).read_text(encoding="utf-8").strip("\n").split("\n\n")
 
 
 def write_tree(directory: Path, files: Mapping[str, str]) -> Path:

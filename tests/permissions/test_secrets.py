@@ -5,10 +5,15 @@ import string
 import pytest
 
 from coder.permissions.secrets import PLACEHOLDER, Secrets, looks_random, secret_environment_values
+from tests.builders import CASES
 
 SECRETS = Secrets(key=b"of this session")
 KEY_LINE = "[masked: private key]"
 BODY = "MIIEpAIBAAKCAQEA04up8hoqzS1+APIB0RhjXyObwHQnOzhAk5Bd7mhkSbPkyhP1"
+
+
+def read_lines(name: str) -> list[str]:
+    return (CASES / f"secrets/{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 def strip_digests(text: str) -> str:
@@ -57,26 +62,7 @@ def test_masks_secret_and_keeps_surrounding_text(text: str, expected: str) -> No
     assert strip_digests(SECRETS.mask(text)) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "commit 0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
-        "id 123e4567-e89b-12d3-a456-426614174000",
-        (
-            '"integrity": '
-            '"sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="'
-        ),
-        "golang.org/x/net v0.1.0 h1:hZ/3BUoy5aId7sCpA/Tc5lt8DkFgdVS2onTpJsZ/fl0=",
-        'token = self.request.headers["X-Token"]',
-        "password=os.environ.get('DB_PASSWORD1', '')",
-        "def test_password_is_reset(self, token: str = 'your-token-here') -> None:",
-        'if line.startswith("-----BEGIN PRIVATE KEY-----"):',
-        "https://github.com/python/cpython/blob/aa9eb5f757ceff461e6e996f12c89e5d9b583b01/Lib/os.py#L7",
-        "test_XMLHttpRequest2_parses_RFC3339_DateTimeV2Values",
-        "see http://localhost:8000/polls/index2.html",
-        "_ZN4llvm12DenseMapBaseINS_8DenseMapIPKNS",
-    ],
-)
+@pytest.mark.parametrize("text", read_lines("ordinary"))
 def test_leaves_ordinary_text_alone(text: str) -> None:
     assert SECRETS.mask(text) == text
 
@@ -161,67 +147,7 @@ def test_truncated_private_key_hides_nothing_after_it() -> None:
     ]
 
 
-LITERALS = (
-    'password = "hunter2"',
-    "password: correct-horse",
-    "PASSWORD=word",
-    "password = word",
-    "postgres://u:pw@host",
-    "export DB_PASSWORD=topsecret",
-    "    password: word",
-    "   12| password = word",
-    "   12| DB_PASSWORD=word",
-    'api_token = "my-test-user-token"',
-    '"password": "secret123",',
-    'os.environ["DB_PASSWORD"] = "testuser1"',
-    'password: str = "hunter2"',
-    'connect(user="x", password="hunter2")',
-    "mysql -u root --password=word",
-    "Server=x;User Id=sa;Password=hunter;",
-    "<password>hunter</password>",
-    "machine x login y password zebra",
-    "Authorization: Basic dXNlcjpwYXNz",
-    "https://a.b/?password=word&x=1",
-    "docker run -e PASSWORD=word img",
-    "config.ini:3:password = word",
-    "+password = word",
-    "spring.datasource.password=hunter",
-    "curl -u bob:hunter https://x",
-    "client_secret: 'abcd-efgh'",
-    "E   DB_PASSWORD=word",
-)
-CODE = (
-    "password = get_password()",
-    "password = password",
-    "token = None",
-    "secret: str",
-    "secret: Optional[str] = None",
-    "    password = pw",
-    "    secret = self._secret",
-    "f(password=pw, user=u)",
-    "f(password=pw)",
-    "    password=password,",
-    "token = tokens.pop()",
-    'token == "abcdef"',
-    'token = "identifier"',
-    "password: string;",
-    'password_label = "Enter"',
-    'PASSWORD_FIELD = "password"',
-    'raise ValueError("password: must not be empty")',
-    "access_token: Mapped[str] = mapped_column()",
-    'password = os.environ["PASSWORD"]',
-    "password=os.environ.get('DB_PASSWORD1', '')",
-    "TOKEN=$TOKEN",
-    "password: {{ password }}",
-    "secret = Secret(x)",
-    "token: Token",
-    "def __init__(self, token: str, secret: str | None = None) -> None:",
-    'password = request.POST.get("password")',
-    ":param password: user",
-)
-
-
-@pytest.mark.parametrize("line", LITERALS)
+@pytest.mark.parametrize("line", read_lines("literals"))
 def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
     masked_line = SECRETS.mask(line)
     assert masked_line != line
@@ -232,6 +158,6 @@ def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
         SECRETS.restore_placeholders(masked_line, "password = 'another'")
 
 
-@pytest.mark.parametrize("line", CODE)
+@pytest.mark.parametrize("line", read_lines("code"))
 def test_leaves_code_that_assigns_no_literal(line: str) -> None:
     assert SECRETS.mask(line) == line

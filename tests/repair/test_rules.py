@@ -2,7 +2,6 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,12 +11,12 @@ from coder.python.source import PythonSource
 from coder.repair.rules import RULES
 from coder.repair.site import RewriteSite
 from coder.repair.templates import TEMPLATES, rewrites_by_family
+from tests.builders import CASES, paragraphs
 
-CASES = Path(__file__).parents[1] / "cases" / "mistakes"
 MISTAKES = [
     (path.stem, source)
-    for path in sorted(CASES.glob("*.txt"))
-    for source in path.read_text(encoding="utf-8").split("\n\n")
+    for path in sorted(CASES.glob("mistakes/*.txt"))
+    for source in paragraphs(f"mistakes/{path.name}")
 ]
 """The families with their sources, each after the exception of its failing test (`# Type: message`)."""
 LEFT_ALONE = [

@@ -18,7 +18,7 @@ from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
 from coder.models.catalog import ModelChoice
 from coder.models.provider import open_model
-from tests.builders import by_hand
+from tests.builders import by_hand, paragraphs
 from tests.models.contract import READ, record_pauses
 from tests.models.fakes import running
 
@@ -363,53 +363,13 @@ def test_tells_how_a_reply_ended(reason: str, finish: str) -> None:
     assert exchange(Server(finish=reason)).reply.finish == finish
 
 
-XML = "<function=read>\n<parameter=path>\na.py\n</parameter>\n</function>"
-WRITTEN_CALLS = [
-    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>',
-    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}',
-    '<think>I could write <tool_call>{"name": "edit"}</tool_call></think>'
-    '<tool_call>{"name": "read", "arguments": {"path": "a.py"}}</tool_call>',
-    f"<tool_call>\n{XML}\n</tool_call>",
-    XML,
-    '<function=read>{"path": "a.py"}</function>',
-    "<function=read>\n<parameter=path> a.py\n",
-    'I look.\n{"name": "read", "parameters": {"path": "a.py"}}',
-    '<tools>{"name": "read", "arguments": {"path": "a.py"}}</tools>',
-    '```tool_code\nprint(read(path="a.py"))\n```',
-    "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
-    '<function_calls>\n<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>\n'
-    "</function_calls>",
-    '<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>',
-    '<\uff5cDSML\uff5ctool_calls>\n<\uff5cDSML\uff5cinvoke name="read">\n'
-    '<\uff5cDSML\uff5cparameter name="path" string="true">a.py</\uff5cDSML\uff5cparameter>\n'
-    "</\uff5cDSML\uff5cinvoke>\n</\uff5cDSML\uff5ctool_calls>",
-    '[TOOL_CALLS][{"name": "read", "arguments": {"path": "a.py"}}]',
-    '[TOOL_CALLS]read[ARGS]{"path": "a.py"}',
-    '<|python_tag|>{"name": "read", "parameters": {"path": "a.py"}}<|eom_id|>',
-    '<|tool_call|>[{"name": "read", "arguments": {"path": "a.py"}}]<|/tool_call|>',
-    "<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>read\n```json\n"
-    '{"path": "a.py"}\n```<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>',
-    "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>"
-    '{"path": "a.py"}<|tool_call_end|><|tool_calls_section_end|>',
-    '<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>',
-    '```json\n{"name": "read", "arguments": {"path": "a.py"}}\n```',
-    '```tool_call\n{"name": "read", "arguments": {"path": "a.py"}}\n```',
-    '```tool_code\nread(path="a.py")\n```',
-    "```xml\n<read>\n<path>a.py</path>\n</read>\n```",
-    "<read>\n<path>a.py</path>\n</read>",
-    '{"name": "read", "parameters": {"path": "a.py"}}',
-    '[{"type": "function", "function": {"name": "read", "arguments": "{\\"path\\": \\"a.py\\"}"}}]',
-    '{"tool_calls": [{"function": {"name": "read", "arguments": {"path": "a.py"}}}]}',
-    '[read(path="a.py")]',
-]
-
-
 UNKNOWN = '{"name": "web_search", "arguments": {"query": "x"}}'
 """A call of a tool that is not offered."""
 
 
 def test_runs_calls_written_as_text() -> None:
-    for text, reply in zip(WRITTEN_CALLS, replies(WRITTEN_CALLS), strict=True):
+    written = paragraphs("replies/calls.txt")
+    for text, reply in zip(written, replies(written), strict=True):
         calls = [(call.name, json.loads(call.arguments)) for call in reply.message.calls]
         assert (calls, reply.finish) == ([("read", {"path": "a.py"})], "calls"), text
         assert "a.py" not in reply.message.text, text
