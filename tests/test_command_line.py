@@ -146,34 +146,6 @@ def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -
     assert "Traceback" not in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("fix", ""), "empty"),
-        (("fix", "clock.py"), "@clock.py"),
-        (("fix", "@nowhere"), "cannot be read"),
-        (("fix", "it fails", "--unsafe-no-sandbox"), "not trusted"),
-        (("fix", "it fails", "--trust", "--strategy", "linear"), "needs a model"),
-        (("fix", "it fails", "--trust", "--offline", "--model", "openai:x"), "--offline"),
-        (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
-        (("fix", "it fails", "--dry-run", "--merge"), "--merge"),
-        (("fix", "it fails", "--plan-only", "--strategy", "linear"), "--plan-only"),
-        (("fix", "it fails", "--plan", "nowhere.md"), "cannot be read"),
-        (("fix", "it fails", "--plan", "clock.py"), "clock.py holds no plan: there is no step in it"),
-        (("fix", "it fails", "--plan", "clock.py", "--strategy", "tree"), "--plan runs a plan"),
-        (("apply", "nope"), "No session"),
-        (("apply", "last"), "No session with a fix to apply or undo in"),
-        (("log", "show", "nope"), "No session"),
-        (("frobnicate",), "frobnicate"),
-    ],
-)
-def test_usage_error_gives_one_line_and_exit_2(place: Place, arguments: tuple[str, ...], words: str) -> None:
-    result = place.coder(*arguments)
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert words in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeServer) -> None:
     (place.repository / "notes.txt").write_text("uncommitted\n")
     before = place.user_state()

@@ -18,13 +18,14 @@ FAILS = "fix 'It fails.' --offline --trust"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("errors")
-    repo(place / "repository", {"a.py": "x = 1\n"})
+    repo(place / "repository", {"a.py": "x = 1\n", "clock.py": "x = 2\n"})
     (place / "unborn").mkdir()
     git(place / "unborn", "init", "--quiet")
     (place / "none").mkdir()
     return place
 
 
+@pytest.mark.loopback  # it looks for model servers of this machine
 @pytest.mark.parametrize(
     "misuse", paragraphs("misuses/messages.txt"), ids=lambda text: text[2:].split("\n")[0]
 )

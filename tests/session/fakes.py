@@ -219,8 +219,10 @@ class FakeVerifier:
     ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
         self.excluded.append(tuple(excluded))
-        verdict = self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
-        return verdict.model_copy(update={"tree": patch.tree})
+        return self.judge(patch).model_copy(update={"tree": patch.tree})
+
+    def judge(self, patch: Patch) -> Verdict:
+        return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
 
     def describe_examples(self) -> tuple[str, ...]:
         return self.examples

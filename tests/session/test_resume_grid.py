@@ -19,7 +19,6 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
-from coder.core.ports import Progress, RunListener
 from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import Verdict, VerdictKind
@@ -64,17 +63,8 @@ class ContentVerifier(FakeVerifier):
 
     proven: str = "VALUE = 2"
 
-    def verify(
-        self,
-        patch: Patch,
-        named: Sequence[str],
-        progress: Progress | None = None,
-        *,
-        excluded: Sequence[str] = (),
-        tell: RunListener | None = None,
-    ) -> Verdict:
-        verdict = PROVEN if self.proven in patch.tree else STILL_RED
-        return verdict.model_copy(update={"tree": patch.tree})
+    def judge(self, patch: Patch) -> Verdict:
+        return PROVEN if self.proven in patch.tree else STILL_RED
 
 
 def call(name: str, **arguments: str) -> ScriptedCall:

@@ -12,7 +12,7 @@ import pytest
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, SessionFinished, Stop, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
-from coder.core.ports import Progress, ReproducedExample, RunListener
+from coder.core.ports import Progress, ReproducedExample
 from coder.core.task import Budget
 from coder.core.values import Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import Failure, ReproductionResult, TestReport, Verdict, VerdictKind
@@ -414,18 +414,10 @@ class EndingVerifier(FakeVerifier):
         super().__init__(example=EXAMPLE, reproduced=reproduced, report=TestReport(command=""))
         self._end, self._verdict = end, verdict
 
-    def verify(
-        self,
-        patch: Patch,
-        named: Sequence[str],
-        progress: Progress | None = None,
-        *,
-        excluded: Sequence[str] = (),
-        tell: RunListener | None = None,
-    ) -> Verdict:
+    def judge(self, patch: Patch) -> Verdict:
         if self._verdict is None:
             self._end()
-        return (self._verdict or PROVEN).model_copy(update={"tree": patch.tree, "is_examined": False})
+        return (self._verdict or PROVEN).model_copy(update={"is_examined": False})
 
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         self._end()
@@ -580,17 +572,9 @@ async def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> No
             assert has_searched.wait(10)
             return REDS
 
-        def verify(
-            self,
-            patch: Patch,
-            named: Sequence[str],
-            progress: Progress | None = None,
-            *,
-            excluded: Sequence[str] = (),
-            tell: RunListener | None = None,
-        ) -> Verdict:
+        def judge(self, patch: Patch) -> Verdict:
             has_searched.set()
-            return super().verify(patch, named, progress, excluded=excluded, tell=tell)
+            return super().judge(patch)
 
     context = offline_context(tmp_path, proposals(2), verifier=Slow(), issue=f"{RED.id} fails")
     await search_repair()(context, context.repository.create_candidate("c1"))
