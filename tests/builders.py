@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -78,9 +79,26 @@ def read_case(case: Path, folder: str) -> dict[str, str]:
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for root, path in sorted(files)}
 
 
-def paragraphs(path: str) -> list[str]:
+def lines(path: str) -> list[str]:
+    """Return the lines of a file of tests/cases."""
+    return (CASES / path).read_text(encoding="utf-8").splitlines()
+
+
+def paragraphs(path: str, separator: str = "\n\n") -> list[str]:
     """Return the texts in a file of tests/cases, which blank lines separate."""
-    return (CASES / path).read_text(encoding="utf-8").strip("\n").split("\n\n")
+    return (CASES / path).read_text(encoding="utf-8").strip("\n").split(separator)
+
+
+def projects(path: str) -> list[tuple[dict[str, str], list[str], str]]:
+    """Return the projects in a file of tests/cases: their files, what is found (`=> `), what is given."""
+    return [
+        (
+            dict(re.findall(r"^== (.*)\n((?:(?!== |=> ).*\n)*)", f"{text}\n", re.MULTILINE)),
+            re.findall("^=> (.*)$", text, re.MULTILINE),
+            "".join(re.findall("^given (.*)$", text, re.MULTILINE)),
+        )
+        for text in paragraphs(path, "\n-----\n")
+    ]
 
 
 def write_tree(directory: Path, files: Mapping[str, str]) -> Path:

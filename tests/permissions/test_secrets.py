@@ -5,15 +5,11 @@ import string
 import pytest
 
 from coder.permissions.secrets import PLACEHOLDER, Secrets, looks_random, secret_environment_values
-from tests.builders import CASES
+from tests.builders import lines
 
 SECRETS = Secrets(key=b"of this session")
 KEY_LINE = "[masked: private key]"
 BODY = "MIIEpAIBAAKCAQEA04up8hoqzS1+APIB0RhjXyObwHQnOzhAk5Bd7mhkSbPkyhP1"
-
-
-def read_lines(name: str) -> list[str]:
-    return (CASES / f"secrets/{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 def strip_digests(text: str) -> str:
@@ -62,7 +58,7 @@ def test_masks_secret_and_keeps_surrounding_text(text: str, expected: str) -> No
     assert strip_digests(SECRETS.mask(text)) == expected
 
 
-@pytest.mark.parametrize("text", read_lines("ordinary"))
+@pytest.mark.parametrize("text", lines("secrets/ordinary.txt"))
 def test_leaves_ordinary_text_alone(text: str) -> None:
     assert SECRETS.mask(text) == text
 
@@ -147,7 +143,7 @@ def test_truncated_private_key_hides_nothing_after_it() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", read_lines("literals"))
+@pytest.mark.parametrize("line", lines("secrets/literals.txt"))
 def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
     masked_line = SECRETS.mask(line)
     assert masked_line != line
@@ -158,6 +154,6 @@ def test_masks_literal_value_and_restores_it_in_its_file(line: str) -> None:
         SECRETS.restore_placeholders(masked_line, "password = 'another'")
 
 
-@pytest.mark.parametrize("line", read_lines("code"))
+@pytest.mark.parametrize("line", lines("secrets/code.txt"))
 def test_leaves_code_that_assigns_no_literal(line: str) -> None:
     assert SECRETS.mask(line) == line

@@ -8,73 +8,15 @@ from coder.core.paths import (
     is_test_path,
     names_only_tests,
 )
-
-SOURCES = (
-    *(
-        "src/slug.js",
-        "src/contest.ts",
-        "src/latest.js",
-        "src/inspect.go",
-        "src/attest.rs",
-        "src/spec/parser.py",
-    ),
-    *("openapi/spec/types.go", "src/Latest.java", "src/Audit.java", "src/Contest.php", "src/protest.c"),
-    *("src/main/Testimony.kt", "lib/testament.rb", "web/latest.test-results.js", "Test.md"),
-)
+from tests.builders import lines
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "tests/test_a.py",
-        "test_a.py",
-        "a_test.py",
-        "src/pkg/tests/data.json",
-        "conftest.py",
-        "app/tests.py",
-        "test.py",
-        "a/testutils.py",
-        "src/slug.test.js",
-        "src/slug.spec.ts",
-        "src/Button.test.tsx",
-        "lib/test-slug.mjs",
-        "src/__tests__/slug.js",
-        "src/__snapshots__/page.js.snap",
-        "spec/slug_spec.rb",
-        "spec/support/data.json",
-        "test_slug.rb",
-        "slug/slug_test.go",
-        "slug/testdata/input.txt",
-        "crate/tests/all.rs",
-        "src/parser/tests.rs",
-        "app/src/test/kotlin/Slug.kt",
-        "app/src/integrationTest/java/Slug.java",
-        "src/main/java/SlugTest.java",
-        "src/SlugIT.java",
-        "src/SlugTest.php",
-        "Shop.Tests/Slug.cs",
-        "SlugTests.cs",
-        "src/slug_test.cc",
-        "src/test_slug.c",
-        "cli/usage.golden",
-    ],
-)
+@pytest.mark.parametrize("path", lines("paths/tests.txt"))
 def test_recognizes_test_paths_and_helpers(path: str) -> None:
     assert is_test_path(path)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "src/a.py",
-        "testimony.py",
-        "docs/test.md",
-        "src/contest.py",
-        "pkg/attest/a.py",
-        "pkg/test.py",
-        *SOURCES,
-    ],
-)
+@pytest.mark.parametrize("path", lines("paths/others.txt"))
 def test_recognizes_other_paths(path: str) -> None:
     assert not is_test_path(path)
 
@@ -148,22 +90,7 @@ def test_test_option_takes_tests_and_commands(
 
 @pytest.mark.parametrize(
     ("path", "prose"),
-    [
-        ("CHANGELOG.md", True),
-        ("docs/conf.js", True),
-        ("LICENSE", True),
-        ("notes.txt", True),
-        (".github/workflows/ci.yml", True),
-        (".pre-commit-config.yaml", True),
-        ("tox.ini", False),
-        ("docs/conf.py", False),
-        ("CMakeLists.txt", False),
-        ("lib/CMakeLists.txt", False),
-        ("requirements.txt", False),
-        ("requirements/dev.txt", False),
-        ("dev-requirements.txt", False),
-        ("constraints.txt", False),
-    ],
+    [(path, name == "prose") for name in ("prose", "read") for path in lines(f"paths/{name}.txt")],
 )
 def test_prose_is_no_file_that_programs_read(path: str, prose: bool) -> None:
     assert is_prose(path) is prose

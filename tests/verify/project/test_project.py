@@ -9,12 +9,9 @@ import pytest
 from coder.core.errors import UserError
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import DEFAULT_COMMAND, Project, install_advice
-from tests.builders import by_hand, find_project, write
+from tests.builders import by_hand, find_project, projects, write
 
 OWN = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
-
-
-DJANGO = "import os\n\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
 
 
 def discover(
@@ -187,60 +184,14 @@ def test_plugin_in_the_repository_is_not_missing(tmp_path: Path, sandbox: Proces
     assert discover(tmp_path, sandbox).problem is None
 
 
-@pytest.mark.parametrize(
-    ("files", "command", "text", "where"),
-    [
-        ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, "pytest -q", "pytest -q", "as given"),
-        (
-            {"pyproject.toml": "[tool.coder]\ntest = 'make check'"},
-            None,
-            "make check",
-            "from [tool.coder] in pyproject.toml",
-        ),
-        ({"coder.toml": "test = 'make check'", "go.mod": ""}, None, "make check", "from coder.toml"),
-        (
-            {"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"},
-            None,
-            "pytest unit",
-            "from commands of tox",
-        ),
-        (
-            {"tox.ini": "[pytest]\n[testenv]\nsetenv = A = b\ncommands = pytest unit"},
-            None,
-            "A=b pytest unit",
-            "from commands of tox",
-        ),
-        (
-            {"tox.ini": "[pytest]\n[testenv:unit]\nsetenv = A = b\ncommands = pytest unit"},
-            None,
-            DEFAULT_COMMAND,
-            "the default, configured in tox.ini",
-        ),
-        ({"tox.ini": "[testenv]\ncommands = {envpython} run.py"}, None, DEFAULT_COMMAND, "the default"),
-        (
-            {"Makefile": "test:\n\tpytest unit\n", "pytest.ini": "[pytest]"},
-            None,
-            DEFAULT_COMMAND,
-            "the default, configured in pytest.ini",
-        ),
-        ({"Makefile": "test:\n\trm -rf x\n", "a.py": ""}, None, DEFAULT_COMMAND, "the default"),
-        ({}, "tests/test_x.py::test_y", DEFAULT_COMMAND, "the default"),
-        ({"manage.py": DJANGO}, None, "python manage.py test", "from Django's manage.py"),
-        (
-            {"manage.py": DJANGO, "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings"},
-            None,
-            DEFAULT_COMMAND,
-            "the default, configured in pytest.ini",
-        ),
-        ({"manage.py": "print('of something else')"}, None, DEFAULT_COMMAND, "the default"),
-    ],
-)
+@pytest.mark.parametrize(("files", "found", "given"), projects("hints/sources.txt"))
 def test_reads_command_from_each_source(
-    tmp_path: Path, sandbox: ProcessSandbox, files: dict[str, str], command: str | None, text: str, where: str
+    tmp_path: Path, sandbox: ProcessSandbox, files: dict[str, str], found: list[str], given: str
 ) -> None:
     write(tmp_path, files)
-    project = discover(tmp_path, sandbox, command=command)
-    assert (project.command.text, project.why[1]) == (text, f"Test command: {text}, {where}.")
+    project = discover(tmp_path, sandbox, command=given or None)
+    assert [project.why[1]] == [f"Test command: {text}." for text in found]
+    assert project.why[1].startswith(f"Test command: {project.command.text}, ")
 
 
 def test_command_that_lacks_a_plugin_gives_way(tmp_path: Path, sandbox: ProcessSandbox) -> None:
