@@ -4,24 +4,15 @@ import pytest
 
 from coder.cli.terminal import print_closing_lines
 from coder.cli.tui import _trust_question
-from coder.core.events import Event
 from coder.session.log import EventLog
 from tests.builders import git, repo
-from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
+from tests.ui.tui.fakes import closed_log
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return repo(tmp_path / "clock", {"a.py": "x = 1\n"})
-
-
-def closed_log(*events: Event) -> EventLog:
-    log = EventLog(clock=ticking_clock())
-    for event in events:
-        log.append(event)
-    log.close()
-    return log
 
 
 def delivered_log(root: Path) -> EventLog:

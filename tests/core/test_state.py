@@ -1,14 +1,10 @@
-from datetime import UTC, datetime, timedelta
-
 from coder.core.events import (
     BudgetSpent,
     CandidateForked,
     ContextCompacted,
-    Event,
     MessageFinished,
     NoteMade,
     PhaseEntered,
-    Record,
     ToolFinished,
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
@@ -18,21 +14,14 @@ from coder.core.state import (
     session_status,
     unrelated_tests,
 )
+from tests.records import make_records
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 HELLO = UserMessage(text="hello")
 CALLS = AssistantMessage(
     calls=(ToolCall(id="1", name="read", arguments="{}"), ToolCall(id="2", name="search", arguments="{}"))
 )
 FIRST = ToolMessage(call_id="1", name="read", text="x" * 1000)
 SECOND = ToolMessage(call_id="2", name="search", text="short")
-
-
-def make_records(*events: Event) -> list[Record]:
-    return [
-        Record(number=number, at=START + timedelta(seconds=number), event=event)
-        for number, event in enumerate(events, start=1)
-    ]
 
 
 def message_event(message: UserMessage | AssistantMessage, candidate: str = "c1") -> MessageFinished:

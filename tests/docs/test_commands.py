@@ -106,21 +106,8 @@ def test_shown_commands_and_options_exist() -> None:
 
 
 def test_few_commands_are_not_run() -> None:
-    skipped = {
-        page.stem: count for page in PAGES if (count := skipped_blocks(page.read_text(encoding="utf-8")))
-    }
-    assert skipped == {
-        "tutorial": 1,
-        "own-key": 1,
-        "local-model": 2,
-        "pipe-an-issue": 1,
-        "mcp": 2,
-        "editor": 1,
-        "mcp-servers": 2,
-        "why": 1,
-        "batch": 2,
-        "benchmark": 1,
-    }
+    skipped = [skipped_blocks(page.read_text(encoding="utf-8")) for page in PAGES]
+    assert (max(skipped), sum(skipped)) <= (2, 14)
 
 
 def test_every_page_is_listed() -> None:

@@ -45,18 +45,6 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     assert "https://fonts" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.thorough
-@needs_sphinx
-def test_broken_link_fails_the_build(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "conf.py").write_text((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"), encoding="utf-8")
-    (source / "index.md").write_text("# Title\n\n[there](nowhere.md)\n", encoding="utf-8")
-    result = build(source, tmp_path / "site")
-    assert result.returncode != 0
-    assert "nowhere.md" in result.stderr
-
-
 def test_commands_page_names_every_option() -> None:
     tree = read_command_tree(typer.main.get_command(app))
     page = render_commands(tree)

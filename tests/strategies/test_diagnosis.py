@@ -1,12 +1,10 @@
-from collections.abc import Sequence
-from datetime import UTC, datetime
-
 import pytest
 
-from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
+from coder.core.events import Event, FilesChanged, NoteMade, Verified
 from coder.core.notes import Diagnosis
 from coder.core.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.strategies.diagnosis import diagnose_failures, unaddressed_places
+from tests.records import make_records
 
 
 def failed_result(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") -> TestResult:
@@ -28,13 +26,6 @@ def files_changed(path: str, text: str, *others: str) -> FilesChanged:
 def verified_event(*results: TestResult) -> Verified:
     verdict = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=results)
     return Verified(candidate="c1", attempt=1, verdict=verdict)
-
-
-def records_of(*events: Event) -> Sequence[Record]:
-    return [
-        Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
-        for number, event in enumerate(events, 1)
-    ]
 
 
 LOGIC, FAULTY = failed_result("test_a.py::test_a", "logic"), failed_result("test_a.py::test_a", "test error")
@@ -70,19 +61,19 @@ BOTH, TEST_AND_CODE = ("a.py", "test_a.py"), ("test_a.py", "a.py")
     ],
 )
 def test_cause_follows_attempts(events: list[Event], was: Cause | None, cause: Cause, count: int) -> None:
-    (diagnosis,) = diagnose_failures(records_of(*events), "c1")
+    (diagnosis,) = diagnose_failures(make_records(*events), "c1")
     assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == (was, cause, count)
     assert diagnosis.signature == "ValueError in a.py, work"
 
 
 def test_caller_sets_limit_per_side() -> None:
-    (diagnosis,) = diagnose_failures(records_of(*attempts(FAULTY, ("test_a.py",))), "c1", per_side=1)
+    (diagnosis,) = diagnose_failures(make_records(*attempts(FAULTY, ("test_a.py",))), "c1", per_side=1)
     assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 
 def test_counts_signatures_separately_newest_first() -> None:
     other = failed_result("test_b.py::test_b", "logic", function="other")
-    records = records_of(
+    records = make_records(
         *attempts(LOGIC, ("a.py",)), files_changed("a.py", "2"), verified_event(LOGIC, other)
     )
     assert [(diagnosis.signature, diagnosis.attempts) for diagnosis in diagnose_failures(records, "c1")] == [
@@ -102,8 +93,8 @@ def test_counts_suggestion_until_it_is_followed() -> None:
         files_changed("a.py", "2"),
         verified_event(LOGIC),
     ]
-    assert unaddressed_places(records_of(*events)) == (("b.py:3",), 1)
+    assert unaddressed_places(make_records(*events)) == (("b.py:3",), 1)
     events += [files_changed("a.py", "3"), verified_event(LOGIC)]
-    assert unaddressed_places(records_of(*events)) == (("b.py:3",), 2)
+    assert unaddressed_places(make_records(*events)) == (("b.py:3",), 2)
     events += [files_changed("b.py", "4", "a.py"), verified_event(LOGIC)]
-    assert unaddressed_places(records_of(*events))[0] == ()
+    assert unaddressed_places(make_records(*events))[0] == ()

@@ -1,6 +1,5 @@
 import asyncio
 import io
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from rich.console import Console
 from coder.core.events import (
     Answer,
     BaselineMeasured,
-    Event,
     QuestionAnswered,
     QuestionAsked,
     Record,
@@ -40,9 +38,9 @@ from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary
 from coder.ui.describe import summarize_arguments
 from coder.ui.lines import LinePrinter, observation
+from tests.records import make_records
 
 LOGS = Path(__file__).parent.parent / "logs"
-START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def render_lines(records: list[Record], *, verbose: bool = False, terminal: bool = False) -> str:
@@ -52,13 +50,6 @@ def render_lines(records: list[Record], *, verbose: bool = False, terminal: bool
     console = Console(file=out, highlight=False, force_terminal=terminal, width=100, _environ={})
     asyncio.run(LinePrinter(console, verbose=verbose, send=lambda _: None).show(log.follow()))
     return out.getvalue()
-
-
-def make_records(*events: Event) -> list[Record]:
-    return [
-        Record(number=number, at=START + timedelta(seconds=number), event=event)
-        for number, event in enumerate(events, start=1)
-    ]
 
 
 def test_baseline_counts_tests_that_cannot_run_apart() -> None:

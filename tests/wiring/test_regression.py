@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import Event, FilesChanged, MessageFinished, Record
+from coder.core.events import Event, FilesChanged, MessageFinished
 from coder.core.messages import AssistantMessage
 from coder.core.verdict import TestReport
 from coder.repo.git import find_git
-from coder.session.log import utc_now
 from coder.wiring.regression import (
     Light,
     Observation,
@@ -22,6 +21,7 @@ from coder.wiring.regression import (
     reply_diffs,
 )
 from tests.builders import git, repo, write
+from tests.records import make_records
 
 
 @pytest.mark.parametrize("guilty", [{3}, {0, 7}, {1, 2, 6}, {0, 1, 2, 3, 4, 5, 6, 7}])
@@ -55,8 +55,7 @@ def test_change_that_is_taken_back_is_no_replys() -> None:
     reply = MessageFinished(candidate="c1", message=AssistantMessage())
     changes = [FilesChanged(candidate="c1", paths=(), diff=diff) for diff in ("first", "second", "")]
     events: list[Event] = [reply, changes[0], reply, reply, changes[1], changes[2]]
-    records = [Record(number=number, at=utc_now(), event=event) for number, event in enumerate(events, 1)]
-    assert reply_diffs(records) == {1: "first", 3: "second"}
+    assert reply_diffs(make_records(*events)) == {1: "first", 3: "second"}
 
 
 @pytest.mark.thorough

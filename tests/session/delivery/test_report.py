@@ -1,13 +1,13 @@
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
+from coder.core.events import Event, FilesChanged, NoteMade, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.session.report import find_attempt, session_report
+from tests.records import make_records
 
 FRAMES = (
     Frame(path="tests/test_a.py", line=3, function="test_a"),
@@ -19,13 +19,6 @@ RED = TestResult(
     failure=Failure(type="AssertionError", message="1 != 2\nmore", frames=FRAMES),
 )
 NOT_FIXED = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
-
-
-def make_records(*events: Event) -> list[Record]:
-    return [
-        Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
-        for number, event in enumerate(events, 1)
-    ]
 
 
 def report_text(*events: Event) -> str:

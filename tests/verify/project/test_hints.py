@@ -7,7 +7,7 @@ import pytest
 from coder.verify.project import find_hints
 from tests.builders import projects, write
 
-WORKFLOW = "jobs:\n  test:\n    steps:\n      - run: pytest\n"
+WORKFLOW = "jobs:\n  test:\n    steps:\n      - run: python manage.py test\n"
 
 
 @pytest.mark.parametrize(("files", "commands", "_given"), projects("hints/commands.txt"))
