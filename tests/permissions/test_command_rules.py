@@ -12,7 +12,7 @@ from coder.permissions.command_rules import (
     select_rule,
 )
 from coder.permissions.shell import parse_command
-from tests.builders import write
+from tests.builders import lines, write
 
 
 def rule_verdicts(command: str) -> list[str | None]:
@@ -21,44 +21,10 @@ def rule_verdicts(command: str) -> list[str | None]:
     return [rule.action if rule else None for rule in rules]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git push",
-        "git -C elsewhere push --force",
-        "sudo -n ls",
-        "rm -rf /",
-        "rm -r ../other",
-        "twine upload dist/*",
-        "npm publish",
-        "gh pr create",
-    ],
-)
-def test_denies_commands_that_publish_or_destroy(command: str) -> None:
-    assert rule_verdicts(command) == ["deny"]
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["env A=1 git push", "timeout 5 git push", "sh -c 'git push'", "xargs -n 1 git push", "nohup git push &"],
-)
-def test_sees_through_wrapper_commands(command: str) -> None:
-    assert rule_verdicts(command)[-1] == "deny"
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "pip install x",
-        "python3 -m pip install x",
-        "npm ci",
-        "curl http://example.org",
-        "git fetch",
-        "cp a /etc/x",
-    ],
-)
-def test_asks_about_commands_that_use_network(command: str) -> None:
-    assert rule_verdicts(command) == ["ask"]
+@pytest.mark.parametrize("case", lines("commands/ruled.txt"))
+def test_built_in_rules_decide(case: str) -> None:
+    action, _, command = case.partition(": ")
+    assert {*rule_verdicts(command)} - {None} == {action}
 
 
 def test_npx_asks_unless_project_has_program(tmp_path: Path) -> None:

@@ -1,67 +1,23 @@
+import shlex
+
 import pytest
 
 from coder.permissions.shell import parse_command
+from tests.builders import paragraphs
 
 
-def programs(command: str) -> list[tuple[str, ...]]:
-    return [
-        tuple(word.text for word in simple.words)
-        for simple in parse_command(command).commands
-        if simple.words
-    ]
+@pytest.mark.parametrize("case", paragraphs("commands/split.txt"))
+def test_splits_command_as_shell_does(case: str) -> None:
+    command, *expected = case.split("\n=> ")
+    parsed = parse_command(command)
+    programs = [[word.text for word in simple.words] for simple in parsed.commands if simple.words]
+    assert [shlex.join(words) for words in programs] == expected
+    assert parsed.unsure == ""
 
 
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        ("git push", [("git", "push")]),
-        ("'g''it' \"pu\"sh", [("git", "push")]),
-        ("\\git push", [("git", "push")]),
-        ("ls -la | wc -l && echo 'a;b' ; pwd", [("ls", "-la"), ("wc", "-l"), ("echo", "a;b"), ("pwd",)]),
-        ("(cd src; ls)\nls", [("cd", "src"), ("ls",), ("ls",)]),
-        ("ls # git push", [("ls",)]),
-        ("echo a\\\nb", [("echo", "ab")]),
-        ("A=1 B='x y' make test", [("make", "test")]),
-        ("pytest -q 2>&1 >out.txt", [("pytest", "-q")]),
-        ('echo "$HOME"', [("echo", "$HOME")]),
-        ("if test -f x; then git push; else ! ls; fi", [("test", "-f", "x"), ("git", "push"), ("ls",)]),
-        ("for f in *.py; do wc -l $f; done > out", [("wc", "-l", "$f")]),
-        ("f() { git push; }; f", [("f",), ("git", "push"), ("f",)]),
-        (
-            "echo $(git push) \"$(sh -c 'x)' $(ls))\"",
-            [("echo", "", ""), ("git", "push"), ("sh", "-c", "x)", ""), ("ls",)],
-        ),
-        ("cat <<END > x; ls\ngit push\nEND\npwd", [("cat",), ("ls",), ("pwd",)]),
-        ("cat <<-'END'\n$(git push)\n\tEND", [("cat",)]),
-        ("cat <<END\n$(git push)\nEND", [("cat",), ("git", "push")]),
-        ("echo '<<END'\ngit push\nEND", [("echo", "<<END"), ("git", "push"), ("END",)]),
-    ],
-)
-def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ...]]) -> None:
-    assert programs(command) == expected
-    assert parse_command(command).unsure == ""
-
-
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        ('echo "`git push`"', "backquotes"),
-        ("echo $(git push", "not closed"),
-        ("echo $($PROGRAM push)", "only known when it runs"),
-        ("$PROGRAM push", "only known when it runs"),
-        ("g*t push", "only known when it runs"),
-        ("eval git push", "'eval'"),
-        (". ./script", "'.'"),
-        ("case x in x) git push;; esac", "'case'"),
-        ("f() { for x do git push; done; }; f 1", "'for'"),
-        ("echo &>out git push", "'&>'"),
-        ("cat <(git push)", "names no file"),
-        ("$'git' push", "only known when it runs"),
-        ("env sh <<END\ngit push\nEND", "gives a shell a here-document"),
-        ("echo 'never closed", "not closed"),
-    ],
-)
-def test_reports_parts_unknown_before_run(command: str, why: str) -> None:
+@pytest.mark.parametrize("case", paragraphs("commands/unsure.txt"))
+def test_reports_parts_unknown_before_run(case: str) -> None:
+    command, why = case.split("\n=> ")
     assert why in parse_command(command).unsure
 
 

@@ -1,5 +1,6 @@
 """Test commands as users type them."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -7,56 +8,17 @@ from pathlib import Path
 import pytest
 
 from coder.verify.project import NO_COVERAGE, Command, parse_command
-from tests.builders import write
+from tests.builders import lines, write
 
 PYTHON = Path("/venv/bin/python")
 MODULE = ("/venv/bin/python", "-m", "pytest")
 
 
-WITHOUT_LAUNCHER = {
-    "uv run --frozen pytest -x": "pytest -x",
-    "poetry run python -m pytest": "python -m pytest",
-    "coverage run -m pytest tests": "python -m pytest tests",
-    "coverage run -m unittest -b": "python -m unittest -b",
-    "coverage run --source shop -m pytest": "python -m pytest",
-    "uv run --extra test pytest": "pytest",
-}
-"""What is said to have run, by what was given."""
-
-
-@pytest.mark.parametrize(
-    ("text", "argv", "runner"),
-    [
-        ("python -m pytest", MODULE, "pytest"),
-        ("python3.12 -m pytest -q tests/unit", (*MODULE, "-q", "tests/unit"), "pytest"),
-        ("pytest -k 'a b'", (*MODULE, "-k", "a b"), "pytest"),
-        ("uv run --frozen pytest -x", (*MODULE, "-x"), "pytest"),
-        ("poetry run python -m pytest", MODULE, "pytest"),
-        ("coverage run -m pytest tests", (*MODULE, "tests"), "pytest"),
-        ("python runtests.py --fast", ("/venv/bin/python", "runtests.py", "--fast"), "other"),
-        ("python -m unittest", ("/venv/bin/python", "-m", "unittest"), "unittest"),
-        ("coverage run -m unittest -b", ("/venv/bin/python", "-m", "unittest", "-b"), "unittest"),
-        (
-            "python -m unittest discover -s tests -t .",
-            ("/venv/bin/python", "-m", "unittest", "discover", "-s", "tests", "-t", "."),
-            "unittest",
-        ),
-        (
-            "python manage.py test shop",
-            ("/venv/bin/python", "manage.py", "test", "shop", "--parallel=1", "--noinput"),
-            "django",
-        ),
-        ("coverage run --source shop -m pytest", MODULE, "pytest"),
-        ("uv run --extra test pytest", MODULE, "pytest"),
-        ("make test", ("make", "test"), "other"),
-        ("nox -s pytest-3.12", ("nox", "-s", "pytest-3.12"), "other"),
-        ("docker compose run web pytest", ("docker", "compose", "run", "web", "pytest"), "other"),
-        ("cd sub && pytest", ("sh", "-c", "cd sub && pytest"), "other"),
-    ],
-)
-def test_parses_test_command(text: str, argv: tuple[str, ...], runner: str) -> None:
-    shown = WITHOUT_LAUNCHER.get(text, text)
-    assert parse_command(text, PYTHON) == Command(text=shown, argv=argv, runner=runner)
+@pytest.mark.parametrize("case", lines("commands/parsed.txt"))
+def test_parses_test_command(case: str) -> None:
+    text, shown, run = case.split(" => ")
+    runner, _, argv = run.partition(": ")
+    assert parse_command(text, PYTHON) == Command(text=shown, argv=tuple(shlex.split(argv)), runner=runner)
 
 
 def test_recognizes_script_that_starts_runner_of_django(tmp_path: Path) -> None:

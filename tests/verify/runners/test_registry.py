@@ -12,7 +12,7 @@ from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import Mocha
 from coder.verify.runners.registry import find_adapter, find_commands, recognize_command
 from coder.verify.runners.workspaces import prepare_run
-from tests.builders import find_project, write, write_tree
+from tests.builders import find_project, lines, write, write_tree
 
 MANIFESTS = {
     "go.mod": ("go", "go test ./..."),
@@ -26,32 +26,11 @@ MANIFESTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("command", "adapter"),
-    [
-        ("cargo test --workspace", "cargo"),
-        ("RUSTFLAGS=-Dwarnings cargo +nightly t", "cargo"),
-        ("go test -race ./...", "go"),
-        ("env CGO_ENABLED=0 /usr/bin/go test ./...", "go"),
-        ("./mvnw -B verify", "maven"),
-        ("./gradlew :core:test --info", "gradle"),
-        ("gradle testDebugUnitTest", "gradle"),
-        ("ctest --test-dir build -j4", "ctest"),
-        ("bundle exec rspec spec/models", "rspec"),
-        ("php -d memory_limit=-1 vendor/bin/phpunit", "phpunit"),
-        ("dotnet test -c Release", "dotnet"),
-    ],
-)
-def test_recognizes_command(tmp_path: Path, command: str, adapter: str) -> None:
+@pytest.mark.parametrize("case", lines("commands/recognized.txt"))
+def test_recognizes_command(tmp_path: Path, case: str) -> None:
+    command, _, adapter = case.partition(" =>")
     recognized = recognize_command(command, tmp_path)
-    assert recognized is not None and recognized.adapter == adapter
-
-
-@pytest.mark.parametrize(
-    "command", ["cargo build", "go vet ./...", "mvn compile", "gradle run", "php test.php", "carg test"]
-)
-def test_leaves_other_commands_alone(tmp_path: Path, command: str) -> None:
-    assert recognize_command(command, tmp_path) is None
+    assert (f" {recognized.adapter}" if recognized else "") == adapter
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS)

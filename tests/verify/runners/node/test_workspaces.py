@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.registry import find_commands, recognize_command
+from coder.verify.runners.registry import find_commands
 from coder.verify.runners.workspaces import find_packages
 from tests.builders import write
 
@@ -43,20 +43,3 @@ def test_finds_workspaces(
 def test_finds_command_of_packages_below(tmp_path: Path, files: dict[str, str], command: str) -> None:
     write(tmp_path, files)
     assert next(find_commands(tmp_path))[0] == command
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("npm test --workspaces --if-present", "npm run test -ws", "npm --prefix web test", "pnpm -r test"),
-        *(
-            "pnpm --filter './packages/*' -r test",
-            "yarn workspaces foreach -A run test",
-            "npx turbo run test",
-        ),
-        *("lerna run test", "nx run-many -t test"),
-    ],
-)
-def test_recognizes_commands_for_packages(tmp_path: Path, command: str) -> None:
-    recognized = recognize_command(command, tmp_path)
-    assert recognized is not None and recognized.adapter == "workspaces"
