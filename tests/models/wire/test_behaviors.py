@@ -376,16 +376,7 @@ def test_runs_calls_written_as_text() -> None:
 
 
 def test_text_that_shows_code_is_no_call() -> None:
-    texts = [
-        'The settings are:\n```json\n{"name": "reader", "version": "1"}\n```',
-        'Send this:\n```json\n{"name": "read", "color": "red"}\n```',
-        f"Send this:\n```json\n{UNKNOWN}\n```",
-        '```json\n{"name": "reader", "version": "1"}\n```',
-        "Qwen writes `<tool_call>` before a call.",
-        '```python\nprint("<tool_call>")\n```',
-        "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n```",
-        "<details>\nread it\n</details>",
-    ]
+    texts = paragraphs("replies/text.txt")
     for text, reply in zip(texts, replies(texts), strict=True):
         assert (reply.message.text, reply.message.calls, reply.finish) == (text, (), "stop")
 

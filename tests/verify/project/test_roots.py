@@ -6,32 +6,11 @@ from pathlib import Path
 import pytest
 
 from coder.verify.layout import module_name, source_roots
-from tests.builders import write
-
-SETUP_CFG = "[options]\npackage_dir =\n    =lib\n[options.packages.find]\nwhere = lib\n"
-LIB, PACKAGE = {"lib/pkg/a.py": ""}, {"pkg/__init__.py": ""}
+from tests.builders import projects, write
 
 
-@pytest.mark.parametrize(
-    ("files", "roots"),
-    [
-        ({"src/pkg/__init__.py": "", "tests/__init__.py": ""}, ["src"]),
-        ({"src/namespace/module.py": "", "setup.py": ""}, ["src"]),
-        ({"pkg/__init__.py": "", "tests/__init__.py": "", "setup.py": ""}, ["."]),
-        ({"module.py": "", "test_module.py": ""}, ["."]),
-        ({"tests/__init__.py": "", "docs/conf.py": "", "setup.py": "", "test_it.py": ""}, []),
-        ({"lib/pkg/__init__.py": "", "setup.cfg": SETUP_CFG, "tools/__init__.py": ""}, ["lib"]),
-        ({**LIB, "setup.py": "setup(packages=find_packages(where='lib'), package_dir={'': 'lib'})"}, ["lib"]),
-        ({**LIB, "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib']"}, ["lib"]),
-        ({**LIB, "pyproject.toml": "[tool.poetry]\npackages = [{include = 'pkg', from = 'lib'}]"}, ["lib"]),
-        ({**LIB, "pyproject.toml": "[tool.hatch.build.targets.wheel]\npackages = ['lib/pkg']"}, ["lib"]),
-        ({**LIB, "pyproject.toml": "[tool.pdm.build]\npackage-dir = 'lib'"}, ["lib"]),
-        ({"python/pkg/a.py": "", "pyproject.toml": "[tool.maturin]\npython-source = 'python'"}, ["python"]),
-        ({**PACKAGE, "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['../elsewhere']"}, ["."]),
-        ({**PACKAGE, "pyproject.toml": "not toml ["}, ["."]),
-    ],
-)
-def test_finds_import_roots(tmp_path: Path, files: dict[str, str], roots: list[str]) -> None:
+@pytest.mark.parametrize(("files", "roots", "_given"), projects("hints/roots.txt"))
+def test_finds_import_roots(tmp_path: Path, files: dict[str, str], roots: list[str], _given: str) -> None:
     write(tmp_path, files)
     assert [root.relative_to(tmp_path).as_posix() for root in source_roots(tmp_path)] == roots
 
