@@ -251,7 +251,7 @@ def _cost_of(line: str) -> Decimal:
 
 def _read_spent(log: Path) -> Decimal:
     """Return the cost of an attempt that has not ended, from the part of its log that arrived."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
     total = Decimal(0)
     for line in lines:
         if SPENT_MARKER in line:

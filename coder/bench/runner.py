@@ -319,7 +319,7 @@ def append_outcome(file: Path, outcome: Outcome) -> None:
 def read_outcomes(file: Path) -> tuple[Outcome, ...]:
     """Return the newest outcome of each job in a file; incomplete or incompatible lines are ignored."""
     outcomes: dict[str, Outcome] = {}
-    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+    for line in file.read_text(encoding="utf-8").split("\n") if file.is_file() else ():
         try:
             outcome = Outcome.model_validate(json.loads(line))
         except (json.JSONDecodeError, ValidationError):

@@ -354,5 +354,5 @@ def _note(name: str, reason: str, folder: Path, report: Report) -> None:
 
 def _read_skipped(folder: Path) -> list[dict[str, str]]:
     file = folder / SKIPPED
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    return [json.loads(line) for line in lines]
+    lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
+    return [json.loads(line) for line in lines if line]

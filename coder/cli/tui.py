@@ -318,7 +318,7 @@ class InterfaceServices:
     def read_messages(self) -> Sequence[str]:
         """Read lines of JSON, which only the user may read."""
         try:
-            lines = prompt_history_file(self.root).read_text(encoding="utf-8").splitlines()
+            lines = prompt_history_file(self.root).read_text(encoding="utf-8").rstrip().split("\n")
         except (OSError, UnicodeDecodeError):
             return []
         return [text for line in lines[-MOST_MESSAGES:] if (text := _read_message(line))]

@@ -144,7 +144,7 @@ def first_changed_line(hunk: Hunk) -> int:
     """Return the number in the new file of the first line that a hunk changes; 0 if it has no lines."""
     if not (start := first_line(hunk)):
         return 0
-    lines = hunk.body.splitlines()[1:]
+    lines = hunk.body.split("\n")[1:]
     unchanged = next((place for place, line in enumerate(lines) if line[:1] in ("+", "-")), 0)
     return start + unchanged
 

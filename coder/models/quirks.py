@@ -167,7 +167,7 @@ def _whole_reply(data: bytes, events: Events) -> list[bytes]:
         values = [parse_json(text)]
     except (ValueError, RecursionError):
         try:
-            values = [parse_json(line) for line in text.splitlines() if line.strip()]
+            values = [parse_json(line) for line in text.split("\n") if line.strip()]
         except (ValueError, RecursionError):
             return [data]
     if len(values) == 1 and isinstance(values[0], list):  # Gemini without `alt=sse`

@@ -168,7 +168,7 @@ def load_script(path: Path) -> tuple[ScriptStep, ...]:
         UserError: a line is not a Step; the message names the line and the reason.
     """
     steps = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip() and not line.startswith("#"):
             try:
                 steps.append(ScriptStep.model_validate_json(line))

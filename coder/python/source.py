@@ -348,6 +348,12 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 """Line ends as Python's tokenizer counts them; `str.splitlines` knows more."""
 
 
+def split_lines(text: str, *, keepends: bool = False) -> list[str]:
+    """Return the lines of a text as Python's tokenizer and git count them: a form feed ends none."""
+    lines = io.StringIO(text, newline="").readlines()
+    return lines if keepends else [line.rstrip("\r\n") for line in lines]
+
+
 class Positions:
     """Character offsets in one text."""
 

@@ -14,6 +14,7 @@ from coder.files.regular_files import LARGEST_BYTES, read_regular
 from coder.index.index import SymbolIndex
 from coder.index.parsers import match_definitions
 from coder.permissions.private_files import DENY_READ, is_read_denied
+from coder.python.source import split_lines
 from coder.workspace.workspace import format_count, number_lines
 
 MENTION = re.compile(r'(?<![\w@./-])@(?:"([^"\n]+)"|([\w./:-]*\w))')
@@ -74,7 +75,7 @@ def _attach_path(name: str, root: Path, deny_read: Sequence[str]) -> list[Attach
         raise UserError(
             f"{name} is neither text nor an image, so nothing is attached. Write it without the @."
         )
-    lines = tuple(data.decode("utf-8", "replace").splitlines())
+    lines = tuple(split_lines(data.decode("utf-8", "replace")))
     shown = number_lines(lines, 1, MOST_LINES)
     rest = len(lines) - MOST_LINES
     note = f"\n[{format_count(rest, 'line')} more]" if rest > 0 else ""
@@ -123,5 +124,5 @@ def _attach_symbol(
         if match_definitions(symbol, (definition,)):
             shown += 1
             text = (read_regular(root / place.path, within=root) or b"").decode("utf-8", "replace")
-            code = number_lines(tuple(text.splitlines()), definition.start, definition.end)
+            code = number_lines(tuple(split_lines(text)), definition.start, definition.end)
             yield Attachment(name=f"{definition.name}, {place.path}:{definition.line}", text=code)

@@ -17,7 +17,7 @@ from coder.core.values import Candidate
 from coder.files.regular_files import read_regular_text
 from coder.prompting import render_prompt
 from coder.python.imports import ImportedName, defined_names, list_imports, module_of_path
-from coder.python.source import parse_module
+from coder.python.source import parse_module, split_lines
 from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.tools.registry import REVIEWING_TOOLS
@@ -163,7 +163,7 @@ def _render_sources(components: Sequence[Component], tree: Path) -> str:
     """Return the components' files with line numbers."""
     parts = []
     for path in dict.fromkeys(path for component in components for path in component.files):
-        lines = read_regular_text(tree / path, within=tree).splitlines()
+        lines = split_lines(read_regular_text(tree / path, within=tree))
         numbered = "\n".join(f"{number:>5}| {line}" for number, line in enumerate(lines, start=1))
         parts.append(f"{path}\n{numbered}")
     text = "\n\n".join(parts)
@@ -319,12 +319,12 @@ def _is_docstring(node: ast.stmt, tree: ast.Module) -> bool:
 
 
 def _is_main_guard(node: ast.stmt, text: str) -> bool:
-    return isinstance(node, ast.If) and MAIN_GUARD.match(text.splitlines()[node.lineno - 1]) is not None
+    return isinstance(node, ast.If) and MAIN_GUARD.match(split_lines(text)[node.lineno - 1]) is not None
 
 
 def _without(text: str, nodes: Sequence[ast.stmt]) -> str:
     gone = {line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    lines = [line for number, line in enumerate(text.splitlines(), start=1) if number not in gone]
+    lines = [line for number, line in enumerate(split_lines(text), start=1) if number not in gone]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines).strip("\n"))
 
 
@@ -341,7 +341,7 @@ def _redirect_imports(
 
 
 def _other_uses(path: str, text: str, modules: set[str]) -> Iterator[ReviewFinding]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(split_lines(text), start=1):
         for module in sorted(modules):
             package, _, name = module.rpartition(".")
             is_used = re.search(rf"\b{re.escape(module)}\b", line) or (

@@ -32,9 +32,7 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     patch = await context.read_patch(candidate)
     if newest is None or newest.tree != patch.tree:
         return WORST
-    size = sum(
-        line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.splitlines() if line
-    )
+    size = sum(line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.split("\n") if line)
     unguarded_count = len(newest.mutation.survivors) if newest.mutation else 0
     values = (
         int(is_accepted(context, candidate)),

@@ -141,7 +141,7 @@ def _is_touched_by(hunk: Hunk, place: str) -> bool:
     path, _, name = place.partition("::")
     if hunk.path != path.partition(":")[0]:
         return False
-    lines = hunk.body.splitlines()
+    lines = hunk.body.split("\n")
     last = max((number for number, line in enumerate(lines) if line[:1] in ("+", "-")), default=0)
     return not name or name.rpartition(".")[2] in "\n".join(lines[: last + 1])
 

@@ -18,7 +18,7 @@ from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
-from coder.python.source import decode_text, parse_module
+from coder.python.source import decode_text, parse_module, split_lines
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import judge_change
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
@@ -149,7 +149,7 @@ def _changed_line_count(patch: Patch) -> int:
         line
         for hunk in split_git_diff(patch.diff)
         if not is_test_path(hunk.path)
-        for line in hunk.body.splitlines()
+        for line in hunk.body.split("\n")
     )
     return sum(line[:1] in ("+", "-") for line in changed_lines)
 
@@ -237,7 +237,7 @@ def _excerpt(candidate: Candidate, hunk: Hunk) -> str:
     new_numbers = tuple(covered_lines(hunk))
     if not new_numbers or file.is_symlink() or not file.is_file():
         return f"{hunk.path}: gone, or not to be shown"
-    lines = decode_text(file.read_bytes()).splitlines()
+    lines = split_lines(decode_text(file.read_bytes()))
     first, last = max(1, new_numbers[0] - CONTEXT_LINES), min(len(lines), new_numbers[-1] + CONTEXT_LINES)
     return "\n".join(
         [hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))]
@@ -295,7 +295,7 @@ def editable_lines(finding: ReviewFinding, text: str) -> range:
     The innermost definition around it, or a few lines; all lines if it names none.
     """
     if not finding.line:
-        return range(len(text.splitlines()) + 2)
+        return range(len(split_lines(text)) + 2)
     try:
         nodes = [
             node
@@ -315,7 +315,7 @@ def editable_lines(finding: ReviewFinding, text: str) -> range:
 
 def changed_lines(old: str, new: str) -> Iterator[int]:
     """Yield the numbers of old lines that were changed or precede an insertion; new imports do not count."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = split_lines(old), split_lines(new)
     for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if tag == "equal" or (
             tag == "insert"

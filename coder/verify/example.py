@@ -27,7 +27,7 @@ from coder.core.value_text import shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample
 from coder.files.regular_files import read_regular_text
-from coder.python.source import Function, find_nodes, parse_or_empty
+from coder.python.source import Function, find_nodes, parse_or_empty, split_lines
 from coder.retrieval.issue_examples import (
     NUMBER,
     ClaimedExample,
@@ -642,7 +642,7 @@ def _imports_of(text: str) -> Iterator[str]:
 
 def _separate_imports(setup: str) -> tuple[list[str], str]:
     """Return the imports among statements, and the other statements."""
-    lines, nodes = setup.splitlines(), parse_or_empty(setup).body
+    lines, nodes = split_lines(setup), parse_or_empty(setup).body
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     taken = {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     rest = [line for number, line in enumerate(lines, 1) if number not in taken]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax
-from coder.python.source import Function, decode_text, parse_or_empty
+from coder.python.source import Function, decode_text, parse_or_empty, split_lines
 
 RUST, PYTHON = ".rs", ".py"
 SUFFIXES = (RUST, PYTHON)
@@ -149,7 +149,7 @@ def _examples(docstring: str) -> list[tuple[str, str]]:
 
 def _replace_examples(text: str, other: str, *, adds_names: bool) -> str:
     own, others = dict(_find_docstrings(text)), dict(_find_docstrings(other))
-    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    lines = [line.encode() for line in split_lines(text, keepends=True)]
     for name, part in sorted(own.items(), key=lambda item: item[1].start, reverse=True):
         new = others.get(name)
         if _examples(part.text) == (_examples(new.text) if new else []):

@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 from coder.core.ports import Edit, TextChange, Trials
 from coder.core.verdict import MutationReport, UntestedPlace
-from coder.python.source import Positions, decode_source, differs_in_code, is_docstring, parse_module
+from coder.python.source import (
+    Positions,
+    decode_source,
+    differs_in_code,
+    is_docstring,
+    parse_module,
+    split_lines,
+)
 
 
 def mutate_change(
@@ -165,7 +172,7 @@ def generate_mutants(path: str, old: str, new: str) -> Iterator[Mutant]:
 
 def _hunks(old: str, new: str) -> Iterator[tuple[int, int, TextChange]]:
     """Yield first and last line of each changed block of the new text, and the change that reverts it."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    before, after = split_lines(old, keepends=True), split_lines(new, keepends=True)
     offsets = [0, *accumulate(map(len, after))]
     matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():

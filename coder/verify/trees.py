@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from coder.core.paths import is_test_path
 from coder.files.regular_files import overwrite, read_regular_text
-from coder.python.source import decode_text
+from coder.python.source import decode_text, split_lines
 from coder.verify.inline_tests import PYTHON, SUFFIXES, inline_tests, replace_inline_tests
 from coder.verify.layout import runs_examples, test_file_predicate
 from coder.verify.select import find_paths_in_sources
@@ -169,7 +169,7 @@ class ChangeSplit:
 
 def find_changed_lines(old: str, new: str) -> list[int]:
     """Return the lines of a text, from 1, that an old one does not have there."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = split_lines(old), split_lines(new)
     start = _count_equal(before, after)
     end = _count_equal(reversed(before[start:]), reversed(after[start:]))
     rest = before[start : len(before) - end], after[start : len(after) - end]

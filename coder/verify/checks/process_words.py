@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from coder.python.source import split_lines
 from coder.verify.build import SOURCE_SUFFIXES
 
 PYTHON = (".py", ".pyw")
@@ -132,7 +133,7 @@ def _words_in(
     asks_environment = pure.suffix[1:] in _ROWS and pure.suffix not in PYTHON
     if pure.suffix in SOURCE_SUFFIXES:
         patterns.append(_LOADED if path in loaded else _BUILT)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(split_lines(text), 1):
         if _COMMENT.match(line):
             continue
         for pattern in filter(None, patterns):

@@ -591,7 +591,7 @@ class NodeTest(NodeAdapter):
             text = (run.place / NODE_REPORT).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        for record in filter(None, map(json_object, text.splitlines())):  # the last line may be cut off
+        for record in filter(None, map(json_object, text.split("\n"))):  # the last line may be cut off
             yield _node_result(record, run.tree)
 
 

@@ -71,6 +71,14 @@ def test_each_mutant_parses_and_differs() -> None:
     assert len(set(texts)) == len(texts)
 
 
+def test_a_form_feed_ends_no_line() -> None:
+    before = "\x0c\n" * 3
+    mutants = [*reverted_hunks("clamp.py", before + OLD, before + NEW)]
+    mutants += generate_mutants("clamp.py", before + OLD, before + NEW)
+    plain = [*reverted_hunks("clamp.py", OLD, NEW), *generate_mutants("clamp.py", OLD, NEW)]
+    assert [mutant.line - 3 for mutant in mutants] == [mutant.line for mutant in plain]
+
+
 def test_skips_comments_docstrings_and_unparsable_mutants() -> None:
     old = "def f():\n    return 1\n"
     new = 'def f():\n    "A word."\n    # more\n    return 1\n'

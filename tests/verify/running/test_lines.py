@@ -128,6 +128,7 @@ def test_lines_are_unknown_where_the_file_has_another_path(
         ("", "a\nb\n", [1, 2]),
         ("a\na\n", "a\na\na\n", [3]),
         ("x\na\ny\nb\nz\n", "x\nA\ny\nB\nz\n", [2, 4]),
+        ("a\n\x0c\n'\u2028'\r\nb\n", "a\n\x0c\n'\u2028'\r\nB\n", [4]),
     ],
 )
 def test_changed_lines(old: str, new: str, lines: list[int]) -> None:
