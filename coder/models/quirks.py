@@ -127,7 +127,7 @@ class _EventStream(httpx2.AsyncByteStream):
         while not head.lstrip(_BLANK) and (chunk := await anext(chunks, None)) is not None:
             head += chunk
         if not head.lstrip(_BLANK).startswith((b"{", b"[")):
-            async for event in _plain_events(head, chunks):
+            async for event in _plain_events(head.lstrip(_BLANK), chunks):
                 yield event
             return
         for event in _whole_reply(b"".join([head, *[chunk async for chunk in chunks]]), self._events):

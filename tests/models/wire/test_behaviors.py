@@ -255,6 +255,11 @@ REPLIES = {
         "text/event-stream",
         ANSWERED,
     ),
+    "events, byte order mark": (
+        b"\xef\xbb\xbf" + b"\n\n".join([*EVENTS, b"data: [DONE]", b""]),
+        "text/event-stream",
+        ANSWERED,
+    ),
     "events, some of them empty": (
         b"data:\n\n" + b"\n\nevent: ping\ndata:\n\n".join([*EVENTS, b"data: [DONE]", b""]),
         "text/event-stream",
