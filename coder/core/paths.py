@@ -150,8 +150,9 @@ def test_file_of(test_id: str) -> str:
 
 
 def test_function_of(test_id: str) -> str:
-    """Return a test id without the parameters of its case."""
-    return test_id.partition("[")[0]
+    """Return a test id without the parameters of its case; directories may have brackets of their own."""
+    path, mark, name = test_id.partition("::")
+    return f"{path}{mark}{name.partition('[')[0]}"
 
 
 def is_test_file(path: str) -> bool:

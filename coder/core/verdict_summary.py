@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from coder.core.paths import test_file_of
+from coder.core.paths import test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.value_text import shorten_results, shorten_value
 from coder.core.verdict import (
@@ -245,9 +245,9 @@ def condense_tests(tests: Sequence[str]) -> str:
     """Return test ids with the cases of a parametrized test counted: `t.py::test_a (4 cases)`."""
     cases: dict[str, int] = {}
     for test in tests:
-        name = test.partition("[")[0] if test.endswith("]") else test
+        name = test_function_of(test) if test.endswith("]") else test
         cases[name] = cases.get(name, 0) + 1
-    exact = {test.partition("[")[0]: test for test in tests if test.endswith("]")}
+    exact = {test_function_of(test): test for test in tests if test.endswith("]")}
     names = [
         f"{name} ({count} cases)" if count > 1 else exact.get(name, name) for name, count in cases.items()
     ]

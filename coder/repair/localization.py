@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from coder.core.paths import is_test_path, match_test_ids
+from coder.core.paths import is_test_path, match_test_ids, test_function_of
 from coder.core.ports import Progress, Trace, Tracer, Traces
 from coder.core.values import Suspect, SuspectRanking
 from coder.core.verdict import Failure
@@ -435,7 +435,7 @@ def _interleave_by_function(traces: Iterable[Trace]) -> list[Trace]:
     turn: Counter[str] = Counter()
     ranked = []
     for trace in sorted(traces, key=lambda trace: trace.result.seconds):
-        function = trace.result.id.partition("[")[0]
+        function = test_function_of(trace.result.id)
         turn[function] += 1
         ranked.append((turn[function], trace))
     return [trace for _, trace in sorted(ranked, key=lambda pair: pair[0])]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coder.core.events import TestsEnded, TestsStarted
-from coder.core.paths import match_test_ids, test_file_of
+from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
@@ -476,13 +476,13 @@ def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
         for test in collected
         if test not in ran and (after.is_complete or (uncollected and test.startswith(uncollected)))
     }
-    changed_functions = {test.partition("[")[0] for test in absent if "[" in test}
+    changed_functions = {function for test in absent if (function := test_function_of(test)) != test}
     return [
         test
         for test in collected
         if test in absent
         or ran.get(test, "passed") != "passed"
-        or ("[" in test and test.partition("[")[0] in changed_functions)
+        or ((function := test_function_of(test)) != test and function in changed_functions)
     ]
 
 

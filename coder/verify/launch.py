@@ -98,7 +98,7 @@ def prepare_launch(
     plugins = [word for plugin in requests for word in ("-p", plugin)]
     our_options = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
     return Invocation(
-        argv=_start_in(folder, (*argv, *(os.path.relpath(path, folder) for path in paths))),
+        argv=_start_in(folder, (*argv, *_collected_paths(paths, folder))),
         environment={
             "PYTHONHASHSEED": DEFAULT_HASH_SEED,
             **project.environment,
@@ -143,6 +143,16 @@ def _roots(project: Project, tree: Path, folder: str) -> tuple[Path, ...]:
 def _start_in(folder: str, argv: Sequence[str]) -> tuple[str, ...]:
     """Return a command that starts another one in a directory below its own."""
     return (*argv,) if folder == "." else ("sh", "-c", 'cd "$0" && exec "$@"', folder, *argv)
+
+
+def _collected_paths(paths: Sequence[str], folder: str) -> list[str]:
+    """Return paths relative to `folder` as pytest takes them.
+
+    It reads a bracket in one as parameters of a test, so all of the directory above is collected.
+    """
+    relative = (os.path.relpath(path, folder) for path in paths)
+    shown = (str(Path(path[: path.index("[") + 1]).parent) if "[" in path else path for path in relative)
+    return list(dict.fromkeys(shown))
 
 
 def prepare_cold_launch(
@@ -250,10 +260,9 @@ def _start_request(
         has_own_root = run.root != "." and (pytest_options(tree / run.root)[0] or not pytest_options(tree)[0])
         request["prefix"] = run.prefix if has_own_root else ""
         ignored = [f"--ignore={tree / path}" for path in run.ignored]
-        relative = [os.path.relpath(path, run.root) for path in paths]
         words = command.argv[3 if runs_module else 2 :]
         own = _without_paths(words, tree / run.root) if paths else words
-        return (*own, *ignored, *relative), request
+        return (*own, *ignored, *_collected_paths(paths, run.root)), request
     if run.root != "." or run.ignored:
         files = test_files_at(paths or (run.root,), tree)
         apart = [path for path in files if not any(is_below(path, other) for other in run.ignored)]

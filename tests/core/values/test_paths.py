@@ -7,6 +7,7 @@ from coder.core.paths import (
     is_test_file,
     is_test_path,
     names_only_tests,
+    test_function_of as function_of,
 )
 from tests.builders import lines
 
@@ -94,3 +95,15 @@ def test_test_option_takes_tests_and_commands(
 )
 def test_prose_is_no_file_that_programs_read(path: str, prose: bool) -> None:
     assert is_prose(path) is prose
+
+
+@pytest.mark.parametrize(
+    ("test", "function"),
+    [
+        ("a.py::T::test_a[x[0]]", "a.py::T::test_a"),
+        ("app/[id]/page.test.js::label > [x]", "app/[id]/page.test.js::label > "),
+        ("app/[id]/page.test.js", "app/[id]/page.test.js"),
+    ],
+)
+def test_function_of_a_test_keeps_brackets_of_its_path(test: str, function: str) -> None:
+    assert function_of(test) == function

@@ -248,6 +248,13 @@ def test_nothing_to_run_is_a_problem(tmp_path: Path, make_runner: Run) -> None:
     )
 
 
+def test_path_with_brackets_is_collected_from_above(tmp_path: Path, make_runner: Run) -> None:
+    test = "def test_a(): pass\n"
+    root = write_tree(tmp_path, {"a[1]/test_a.py": test, "test_b.py": test})
+    report = make_runner(root).run(root, ["a[1]/test_a.py::test_a"])
+    assert outcomes(report) == {"a[1]/test_a.py::test_a": "passed"}
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_failing_run_without_the_named_tests_has_none_of_them(tmp_path: Path, make_runner: Run) -> None:
     files = {
