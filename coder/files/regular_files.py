@@ -144,7 +144,8 @@ def lock_file(file: int, *, wait: bool = True) -> bool | None:
     return True
 
 
-PREFIX = "coder-scratch-"
+PREFIX = "coder-"
+"""Short, as are the names below it: the path of a Unix socket in a test's TMPDIR may have 103 characters."""
 
 
 class ScratchDirectory:
@@ -158,7 +159,7 @@ class ScratchDirectory:
         lock_file(self._lock)
         # Renamed only when locked, so that another process never sees it unlocked while the owner lives.
         new.rename(new.with_name("lock"))
-        self.path = Path(self._owner.name, "tmp").resolve()
+        self.path = Path(self._owner.name, "t").resolve()
         self.path.mkdir()
 
     def close(self) -> None:
@@ -173,13 +174,14 @@ def remove_abandoned(directory: Path) -> None:
     """Remove scratch directories in `directory` that belong to this user and whose owner was killed."""
     for path in directory.glob(f"{PREFIX}*"):
         try:
-            if path.lstat().st_uid != os.getuid() or path.is_symlink():
+            is_own = path.lstat().st_uid == os.getuid() and not path.is_symlink()
+            if not is_own or not {*os.listdir(path)} <= {"lock", "t", "tmp"}:  # tmp: of earlier versions
                 continue
             lock = os.open(path / "lock", os.O_RDWR | os.O_NOFOLLOW)
         except OSError:  # not ours, or being made or removed by its owner
             continue
         try:
-            if lock_file(lock, wait=False):
+            if not os.fstat(lock).st_size and lock_file(lock, wait=False):
                 discard_tree(path, lock=lock)
         finally:
             os.close(lock)

@@ -268,7 +268,7 @@ class PytestRunner:
         if not self.is_recorded or self.project.problem is not None or len(parts) != 1:
             return None
         (part,) = parts
-        with numbered_directory(self._scratch, "run-") as place:
+        with numbered_directory(self._scratch, "r") as place:
             launched = prepare_plain_launch(self.project, tree, place, run=part)
             try:
                 execution = self._sandbox.run(
@@ -341,7 +341,7 @@ class PytestRunner:
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         recording = Recording()
         with (
-            numbered_directory(self._scratch, "run-") as place,
+            numbered_directory(self._scratch, "r") as place,
             RecordPipe(place / "report", recording.add) as pipe,
         ):
             request = {

@@ -17,8 +17,14 @@ def test_removes_scratch_directory_of_killed_owner(tmp_path: Path) -> None:
     (abandoned / "lock").touch()
     unlocked = tmp_path / "coder-scratch-y"
     unlocked.mkdir()
+    users = [tmp_path / "coder-notes" / name for name in ("lock", "plan.txt")]
+    lock = tmp_path / "coder-app" / "lock"
+    for file, text in (*((file, "") for file in users), (lock, "1.2.3")):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
     remove_abandoned(tmp_path)
     assert (abandoned.exists(), unlocked.exists()) == (False, True)
+    assert all(file.exists() for file in (*users, lock))
 
 
 def test_file_system_without_locks_is_worked_on_and_keeps_what_may_be_in_use(
@@ -31,6 +37,7 @@ def test_file_system_without_locks_is_worked_on_and_keeps_what_may_be_in_use(
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(fcntl, "flock", refuse)
     scratch = ScratchDirectory()
+    assert len(str(scratch.path)) <= len(str(tmp_path)) + len("/coder-12345678/t")
     remove_abandoned(tmp_path)
     assert scratch.path.is_dir()
     with session_lock(tmp_path / "session"), state_lock(tmp_path / "state" / "lock"):

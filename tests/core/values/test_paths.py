@@ -7,6 +7,8 @@ from coder.core.paths import (
     is_test_file,
     is_test_path,
     names_only_tests,
+)
+from coder.core.paths import (
     test_function_of as function_of,
 )
 from tests.builders import lines
