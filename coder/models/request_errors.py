@@ -184,7 +184,8 @@ def _provider_message(error: Exception, secret: str) -> str:
     It comes from the error body, if there is one.
     """
     body = getattr(error, "body", None)
-    for _ in range(3):
+    for _ in range(4):
+        body = body[0] if isinstance(body, list) and body else body  # Gemini with OpenAI's protocol
         body = (
             next((body[key] for key in ("error", "message", "detail") if key in body), "")
             if isinstance(body, dict)

@@ -58,6 +58,11 @@ def http_error(
             False,
         ),
         (
+            http_error(None, 400, [{"error": {"code": 400, "message": "API key not valid."}}]),
+            "openai:gpt-6-luna rejected the request: HTTP 400, API key not valid.",
+            False,
+        ),
+        (
             exceptions.UserError("This model takes no tools."),
             "openai:gpt-6-luna cannot be asked this way: This model takes no tools.",
             False,
