@@ -175,7 +175,8 @@ def remove_abandoned(directory: Path) -> None:
     for path in directory.glob(f"{PREFIX}*"):
         try:
             is_own = path.lstat().st_uid == os.getuid() and not path.is_symlink()
-            if not is_own or not {*os.listdir(path)} <= {"lock", "t", "tmp"}:  # tmp: of earlier versions
+            names = {inner.name for inner in path.iterdir()}
+            if not is_own or not names <= {"lock", "t", "tmp"}:  # tmp: of earlier versions
                 continue
             lock = os.open(path / "lock", os.O_RDWR | os.O_NOFOLLOW)
         except OSError:  # not ours, or being made or removed by its owner
