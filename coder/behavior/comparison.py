@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import Any, Literal, NamedTuple
 
 from coder.core.ports import AnswerClasses
-from coder.core.value_text import ARGUMENTS, STATE, shorten_value
+from coder.core.value_text import ARGUMENTS, STATE, common_length, shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, BehaviorReport, Effect, Finding, describe_example
 
@@ -20,6 +20,7 @@ CUT = "cut"
 AGAIN = "again"
 """Kind of the second answer to the very call that a test makes."""
 RAISES = "raises "
+INSTANCE = "an instance"
 TIME_OUT = "time-out"
 ACCIDENTAL = (
     *("TypeError", "AttributeError", "IndexError", "KeyError", "NameError", "UnboundLocalError"),
@@ -67,6 +68,10 @@ class CallAnswer(NamedTuple):
     """Another answer to a call of the same text on the same side, where there is one."""
     is_steady: bool = True
     """False if the very call was answered otherwise a second time, such as with a duration."""
+    of: str = ""
+    """The call of which this is a variation, empty for one that a test makes."""
+    varied: str = ""
+    """Name of the argument that varies."""
     exact: str = ""
     """Text with hidden state and marks of objects that occur twice; empty where equal calls differ in it."""
 
@@ -123,6 +128,8 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
             module=record["module"],
             code_name=record["code"],
             environment=record.get("environment") or {},
+            of=record.get("of", "").replace(SHARED, ""),
+            varied=record.get("varied", ""),
         )
         if key not in answers:
             answers[key] = answer
@@ -248,7 +255,7 @@ class BehaviorComparison:
             ("behavior-context", "cap", self._find_context()),
             ("behavior-unsteady", "cap", self._find_unsteady()),
             ("behavior-replaced", "cap", self._find_replaced()),
-            ("behavior-narrow", "open", self._find_narrow()),
+            ("behavior-narrow", "open", self._find_narrow() or self._find_narrow_argument()),
             ("behavior-other", "open", self._find_other()),
         )
         return [Finding(rule=rule, effect=effect, text=text) for rule, effect, text in rules if text]
@@ -395,6 +402,24 @@ class BehaviorComparison:
                 )
         return ""
 
+    def _find_narrow_argument(self) -> str:
+        """Tell that an argument has to be the tested one: with any other a call is as wrong as before."""
+        for key in (key for keys in self._affected_calls.values() for key in keys):
+            wrong = self.base[key].text
+            if wrong in (*EMPTY, INSTANCE) or wrong.startswith(RAISES) or _is_opaque(wrong):
+                continue
+            rows: dict[str, list[tuple[CallKey, str, str]]] = defaultdict(list)
+            for other, (old, new) in self.pairs.items():
+                if (other.path, other.name, new.of) == (key.path, key.name, key.call) and new.is_target:
+                    rows[new.varied].append((other, old.text, new.text))
+            for name, varied in rows.items():
+                if len(varied) >= LEAST_NEAR and all(old == new == wrong for _, old, new in varied):
+                    other = min((row[0] for row in varied), key=lambda key: len(key.call))
+                    still = f"{shorten_value(other.call)} gives {shorten_value(wrong)} as before"
+                    call = shorten_value(key.call)
+                    return f"the change alters nothing but the tested {name}: {call} differs, {still}"
+        return ""
+
     def _find_other(self) -> str:
         expected = {
             (*function, self.change[key].text.partition(ARGUMENTS)[0])
@@ -439,13 +464,20 @@ class BehaviorComparison:
     def _examples(self, functions: Collection[tuple[str, str]] | None = None) -> tuple[BehaviorExample, ...]:
         """Return the most telling answers, of the functions given or of all that tests call.
 
-        First accidental errors and calls that tests make, then variations as unlike each other as possible.
+        First accidental errors and calls that tests make, then the variation that differs in another way than
+        these, then variations as unlike each other as possible.
         Every second of these is answered as before although it is near a call of a target: it shows how far
         the change reaches.
         """
         functions = self._shown_functions if functions is None else functions
         changed = [key for key in self.changed if (key.path, key.name) in functions]
-        changed.sort(key=lambda key: (self._rank(key), self._is_hidden(key), len(key.call)))
+        known = {_edit(*self.changed[key]) for key in changed if key.kind == "own"}
+
+        def plainness(key: CallKey) -> tuple[int, bool, bool, int]:
+            is_known = key.kind != "own" and _edit(*self.changed[key]) in known
+            return self._rank(key), self._is_hidden(key), is_known, len(key.call)
+
+        changed.sort(key=plainness)
         seen: set[tuple[str, str]] = set()
         shown: list[CallKey] = []
         for key in changed:
@@ -641,6 +673,14 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
 def _answers_differ(old: CallAnswer, new: CallAnswer) -> bool:
     """Tell whether two answers differ; in hidden state only where equal calls leave the same."""
     return old.text != new.text or bool(old.exact and new.exact and old.exact != new.exact)
+
+
+def _edit(old: CallAnswer, new: CallAnswer) -> tuple[str, str, str]:
+    """Return what differs between two answers, with the character before it."""
+    start = common_length(old.text, new.text)
+    first, second = old.text[start:], new.text[start:]
+    end = common_length(first[::-1], second[::-1])
+    return old.text[:start][-1:], first[: len(first) - end], second[: len(second) - end]
 
 
 def _visible(answer: str) -> str:

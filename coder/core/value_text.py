@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 ELLIPSIS = "…"
@@ -128,8 +129,8 @@ def _shorten_group(group: _Group, other: _Part, limit: int) -> str:
         return str(group)
     opposite = other.elements if isinstance(other, _Group) else []
     texts, other_texts = [_join(element) for element in group.elements], [*map(_join, opposite)]
-    start = _common_length(texts, other_texts)
-    end = len(texts) - _common_length(texts[start:][::-1], other_texts[start:][::-1])
+    start = common_length(texts, other_texts)
+    end = len(texts) - common_length(texts[start:][::-1], other_texts[start:][::-1])
     if start == end or not opposite:
         start, end = 0, len(texts)
     shown: dict[int, str] = {}
@@ -154,7 +155,8 @@ def _show(group: _Group, shown: dict[int, str]) -> str:
     return f"{group.left}{', '.join(texts)}{group.right}"
 
 
-def _common_length(first: list[str], second: list[str]) -> int:
+def common_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many characters or elements at the beginning are the same."""
     pairs = zip(first, second, strict=False)
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
@@ -165,7 +167,7 @@ def _cut(text: str, other: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     quote = text[-1] if text[-1] in "'\"" else ""
-    position = _common_length([*text], [*other]) if other else 0
+    position = common_length(text, other) if other else 0
     room = limit - 2 * len(f"{quote}{ELLIPSIS}")
     start = max(0, min(position - limit // 3, len(text) - room))
     head = f"{quote}{ELLIPSIS}" if start else ""
