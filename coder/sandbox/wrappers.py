@@ -1,17 +1,16 @@
-"""Sandboxes around a sandbox: one ends its commands at once, one reports or removes what they leave."""
+"""Sandboxes around a sandbox: one ends its commands at once, one removes what they leave."""
 
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Sandbox
-from coder.core.values import Value
 
 
 class SandboxWrapper:
@@ -46,21 +45,10 @@ class BoundedSandbox(SandboxWrapper):
         return super().run(argv, **{**options, "cut": options.get("cut") or self._cut})
 
 
-FindingKind = Literal["repository", "link", "runs later"]
-
-
-class ResidueFinding(Value):
-    """One file, link or repository that a command left."""
-
-    kind: FindingKind
-    path: str
-    """Relative to the worktree."""
-    text: str
-    """A phrase for the user."""
-
-    @property
-    def must_be_removed(self) -> bool:
-        return self.kind != "runs later"
+FileStamp = tuple[int, int, int]
+"""A file stamp that changes with every write: inode, size, change time in nanoseconds."""
+Residue = dict[str, tuple[str, FileStamp]]
+"""By path, relative to the worktree: what it is, as a phrase for the user, and its stamp."""
 
 
 class ResidueSandbox(SandboxWrapper):
@@ -69,7 +57,7 @@ class ResidueSandbox(SandboxWrapper):
     def __init__(self, sandbox: Sandbox, tree: Path, report: Callable[[str], None]) -> None:
         """Wrap `sandbox` for the worktree `tree`.
 
-        `report` is called with a sentence on each finding, in the thread that ran the command.
+        `report` is called with a sentence on what was removed, in the thread that ran the command.
         """
         super().__init__(sandbox)
         self._tree = tree
@@ -79,16 +67,16 @@ class ResidueSandbox(SandboxWrapper):
     def run(self, argv: Sequence[str], **options: Any) -> Execution:
         with self.check_residue() as removed:
             execution = super().run(argv, **options)
-        note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
+        note = "".join(f"\n[{sentence}]" for sentence in removed)
         return execution.model_copy(update={"output": execution.output + note}) if note else execution
 
     @contextmanager
-    def check_residue(self) -> Iterator[list[ResidueFinding]]:
-        """Survey the worktree before and after the block.
+    def check_residue(self) -> Iterator[list[str]]:
+        """Survey the worktree before and after the block, and remove what leads out of it or to git.
 
-        On exit the list holds the findings that were removed.
+        On exit the list holds a sentence on each that was removed.
         """
-        removed: list[ResidueFinding] = []
+        removed: list[str] = []
         with self._lock:
             pointer = _pointer_content(self._tree / ".git")
             before = survey_worktree(self._tree)
@@ -96,18 +84,11 @@ class ResidueSandbox(SandboxWrapper):
                 yield removed
             finally:
                 _restore_pointer(self._tree / ".git", pointer)
-                for finding in new_findings(before, survey_worktree(self._tree)):
-                    if finding.must_be_removed:
-                        remove_finding(self._tree, finding)
-                        removed.append(finding)
-                    self._tell(describe_finding(finding))
-
-
-def describe_finding(finding: ResidueFinding) -> str:
-    """Describe a finding and what was done about it, as a sentence."""
-    if finding.must_be_removed:
-        return f"A command made {finding.path}, {finding.text}; it was removed."
-    return f"A command wrote {finding.path}: {finding.text}."
+                for path, found in sorted(survey_worktree(self._tree).items()):
+                    if before.get(path) != found:
+                        _remove(self._tree / path)
+                        removed.append(f"A command made {path}, {found[0]}; it was removed.")
+                        self._tell(removed[-1])
 
 
 def _pointer_content(pointer: Path) -> bytes | None:
@@ -118,117 +99,44 @@ def _restore_pointer(pointer: Path, content: bytes | None) -> None:
     """Restore a worktree's pointer to its repository, which some backends cannot protect."""
     if content is None or _pointer_content(pointer) == content:
         return
-    remove_finding(pointer.parent, ResidueFinding(kind="repository", path=pointer.name, text=""))
+    _remove(pointer)
     pointer.write_bytes(content)
 
 
-AUTORUN_FILES = {
-    ".envrc": "direnv runs it when somebody enters the directory",
-    ".pre-commit-config.yaml": "pre-commit runs what it names",
-    ".gitmodules": "git fetches what it names",
-    ".gitattributes": "git runs the filters that it names",
-    ".lfsconfig": "git-lfs sends files where it says",
-    ".mcp.json": "assistants start what it names",
-    "Makefile": "make runs it",
-    "conftest.py": "pytest runs it before every test",
-    "sitecustomize.py": "Python runs it whenever it starts",
-    "usercustomize.py": "Python runs it whenever it starts",
-    "setup.py": "pip runs it",
-    "noxfile.py": "nox runs it",
-    "tasks.py": "invoke runs it",
-    "package.json": "npm runs the scripts that it names",
-}
-AUTORUN_DIRECTORIES = {
-    ".github/workflows": "GitHub runs it",
-    ".circleci": "CircleCI runs it",
-    ".husky": "git hooks run it",
-    ".githooks": "git hooks run it",
-    ".vscode": "the editor may run what it names",
-    ".idea": "the editor may run what it names",
-    ".devcontainer": "the editor may run what it names",
-}
-AUTORUN_ROOT_FILES = {
-    ".gitlab-ci.yml": "GitLab runs it",
-    ".travis.yml": "Travis runs it",
-    "Jenkinsfile": "Jenkins runs it",
-    "tox.ini": "tox runs it",
-}
 ENVIRONMENTS = frozenset({".venv", "venv", "env", "node_modules", ".tox", ".nox", "__pycache__"})
 """Directories that contain links and programs by design, and that are part of no change."""
-FileStamp = tuple[int, int, int]
-"""A file stamp that changes with every write: inode, size, change time in nanoseconds."""
 
 
-def survey_worktree(tree: Path) -> Mapping[str, tuple[ResidueFinding, FileStamp]]:
-    return {finding.path: (finding, _file_stamp(tree / finding.path)) for finding in _find_residue(tree)}
+def survey_worktree(tree: Path) -> Residue:
+    """Return the repositories inside of a worktree, and the links that lead out of it."""
+    return {path: (text, _file_stamp(tree / path)) for path, text in _find_residue(tree)}
 
 
-def new_findings(
-    before: Mapping[str, tuple[ResidueFinding, FileStamp]],
-    after: Mapping[str, tuple[ResidueFinding, FileStamp]],
-) -> tuple[ResidueFinding, ...]:
-    """Return the findings that are new or changed between two surveys."""
-    return tuple(
-        finding for path, (finding, mark) in sorted(after.items()) if before.get(path) != (finding, mark)
-    )
-
-
-def remove_finding(tree: Path, finding: ResidueFinding) -> None:
-    """Remove a finding.
-
-    No symbolic link on the way is followed, since the survey followed none.
-    """
-    path = tree / finding.path
+def _remove(path: Path) -> None:
+    """Remove a path; no symbolic link on the way is followed, since the survey followed none."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
 
 
-def _find_residue(tree: Path) -> Iterator[ResidueFinding]:
+def _find_residue(tree: Path) -> Iterator[tuple[str, str]]:
     root = os.path.realpath(tree)
     for directory, folders, files in os.walk(tree):
         relative = PurePosixPath(os.path.relpath(directory, tree))
         if relative.parts and {"HEAD", "objects", "refs"} <= {*folders, *files}:
-            yield ResidueFinding(
-                kind="repository", path=str(relative), text="a bare git repository inside of the worktree"
-            )
+            yield str(relative), "a bare git repository inside of the worktree"
             folders.clear()
             continue
-        for name in (*folders, *files):
-            path = relative / name
-            if name == ".git":
+        for path in (relative / name for name in (*folders, *files)):
+            if path.name == ".git":
                 if relative.parts:
-                    yield ResidueFinding(
-                        kind="repository", path=str(path), text="a git repository inside of the worktree"
-                    )
+                    yield str(path), "a git repository inside of the worktree"
             elif (tree / path).is_symlink():
-                yield from _check_link(tree, path, root)
-            elif name in files and (reason := _execution_reason(path)):
-                yield ResidueFinding(kind="runs later", path=str(path), text=reason)
+                target = Path(os.path.realpath(tree / path))
+                if not target.is_relative_to(root):
+                    yield str(path), f"a symbolic link that leads out of the worktree, to {target}"
         folders[:] = [name for name in folders if name != ".git" and name not in ENVIRONMENTS]
-
-
-def _check_link(tree: Path, path: PurePosixPath, root: str) -> Iterator[ResidueFinding]:
-    target = os.path.realpath(tree / path)
-    if target != root and not target.startswith(f"{root}/"):
-        yield ResidueFinding(
-            kind="link", path=str(path), text=f"a symbolic link that leads out of the worktree, to {target}"
-        )
-
-
-def _execution_reason(path: PurePosixPath) -> str:
-    reason = AUTORUN_FILES.get(path.name) or (
-        AUTORUN_ROOT_FILES.get(path.name) if len(path.parts) == 1 else ""
-    )
-    return reason or next(
-        (
-            explanation
-            for directory, explanation in AUTORUN_DIRECTORIES.items()
-            if path.is_relative_to(directory)
-        ),
-        "",
-    )
 
 
 def _file_stamp(path: Path) -> FileStamp:
