@@ -114,16 +114,8 @@ def check_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> s
     Raises:
         UserError: it would refuse.
     """
-    git = find_checkout(directory).git
-    head = _require_head(git)
-    brought = _stack_commits(git, (*earlier, commit), head=head)
+    git, head, brought = _try_commit(directory, commit, earlier)
     paths = list(changed_entries(git, old=head, new=brought))
-    unclean = {
-        *git.items("diff-index", "--name-only", "-z", head, "--", *paths),
-        *git.items("ls-files", "--others", "-z", "--", *paths),
-    }
-    if unclean:
-        raise _overwrite_error(sorted(unclean))
     fix = f"the fix {commit[:10]}" if brought == commit else f"an unverified copy of the fix {commit[:10]}"
     return (
         f"{_current_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; "
@@ -137,12 +129,24 @@ def preview_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) ->
     Raises:
         UserError: it would refuse.
     """
-    check_commit(directory, commit, earlier)
+    git, head, brought = _try_commit(directory, commit, earlier)
+    is_delivered = brought == commit and delivery_base(git, commit) == head
+    return make_patch(git, old=head, new=brought).diff, is_delivered
+
+
+def _try_commit(directory: Path, commit: str, earlier: Sequence[str]) -> tuple[Git, str, str]:
+    """Return git, HEAD, and the commit that `apply_commit` would move it to."""
     git = find_checkout(directory).git
     head = _require_head(git)
     brought = _stack_commits(git, (*earlier, commit), head=head)
-    is_delivered = brought == commit and delivery_base(git, commit) == head
-    return make_patch(git, old=head, new=brought).diff, is_delivered
+    paths = list(changed_entries(git, old=head, new=brought))
+    unclean = {
+        *git.items("diff-index", "--name-only", "-z", head, "--", *paths),
+        *git.items("ls-files", "--others", "-z", "--", *paths),
+    }
+    if unclean:
+        raise _overwrite_error(sorted(unclean))
+    return git, head, brought
 
 
 def apply_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> str:

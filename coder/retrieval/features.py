@@ -256,7 +256,6 @@ class IssueMatch:
             evidence_by_path[path]["best definition"] = max(scores) - least
         self._add_path_evidence(evidence_by_path)
         for path, evidence in evidence_by_path.items():
-            evidence["size"] = math.log(1 + self._size(path)) / 3
             evidence |= {"package": 1.0} if path.endswith("__init__.py") else {}
             evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
         return evidence_by_path
@@ -264,10 +263,6 @@ class IssueMatch:
     def distinctive_words(self, path: str) -> list[str]:
         worth_by_word = self.matches.telling.get(self._numbers.get(path, -1), {})
         return self.clues.original_words(sorted(worth_by_word, key=lambda word: (-worth_by_word[word], word)))
-
-    def _size(self, path: str) -> int:
-        number = self._numbers.get(path)
-        return self.terrain.sizes[number] if number is not None else 0
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
