@@ -1,7 +1,6 @@
 """The tool `search`."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -24,7 +23,7 @@ from coder.workspace.workspace import (
 MOST_MATCHES = 80
 MOST_LINES = 150
 """Including context lines."""
-FALLBACK_CONTEXT_LINES = (8, 3, 1)
+FALLBACK_CONTEXT_LINES = (8, 3, 1, 0)
 MOST_FILES = 25
 MAX_FILES_WITH_HITS = 12
 """Number of files whose first hits are shown."""
@@ -179,17 +178,13 @@ def _report(workspace: Workspace, result: SearchResult, *, context: int) -> str:
 
 
 def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], str]:
-    """Return the hits with as much context as fits, at least for the first ones, and a note on the rest."""
+    """Return the hits with as much context as fits, and a note where that is less than was asked for."""
     matches = [hit for hit in hits if hit.spans]
     for around in (context, *(fewer for fewer in FALLBACK_CONTEXT_LINES if fewer < context)):
         shown = _around(hits, matches, around)
         if len(shown) <= MOST_LINES:
-            cut = f"; context={around}, for {MOST_LINES} lines are the most" if around < context else ""
-            return shown, cut
-    first = matches[: (MOST_LINES - len(matches)) // (2 * context)]
-    visible = {(hit.path, hit.line) for hit in (*matches, *_around(hits, first, context))}
-    cut = f"; context for the first {len(first)}, for {MOST_LINES} lines are the most" if first else ""
-    return [hit for hit in hits if (hit.path, hit.line) in visible], cut
+            break
+    return shown, f"; context={around}, for {MOST_LINES} lines are the most" if around < context else ""
 
 
 def _around(hits: Sequence[Hit], centres: Sequence[Hit], lines: int) -> list[Hit]:
@@ -240,53 +235,24 @@ def _no_match_message(
     message = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
     if result.cut:
         return f"{message} The search ended early: {result.cut}. Narrow it with path= or glob=."
-    hints = []
-    similar = _similar(workspace, pattern)
-    if similar and not (ignore_case or glob or place):
-        loose_hits: Sequence[Hit] = [hit for hit in similar if pattern.casefold() in hit.text.casefold()]
-    elif not ignore_case:
-        loose_options = _options(glob=glob, literal=literal, ignore_case=True)
-        loose_hits = grep(
-            workspace.root, pattern, path=where, options=loose_options, deny_read=workspace.deny_read
-        ).hits
-    else:
-        loose_hits = ()
-    if loose_hits:
-        hints.append(
-            f"{format_count(len(loose_hits), 'match')} with ignore_case=true, such "
-            f"as {sample_places(loose_hits)}."
-        )
-    if (glob or place) and not hints:
-        wider_hits = grep(
-            workspace.root,
-            pattern,
-            options=("--fixed-strings",) if literal else (),
-            deny_read=workspace.deny_read,
-        ).hits
-        if wider_hits:
-            hints.append(
-                f"{format_count(len(wider_hits), 'match')} elsewhere in the repository, such as "
-                f"{sample_places(wider_hits)}."
-            )
-    if not hints and (spellings := _spellings(similar, pattern)):
-        hints.append(f"Near spellings that do occur: {', '.join(spellings)}.")
-    return " ".join([message, *(hints or ["Try a shorter or more general pattern."])])
-
-
-def _similar(workspace: Workspace, pattern: str) -> tuple[Hit, ...]:
-    """Return identifiers that share half of this one, in any case: a typo usually leaves one half intact."""
-    name = pattern.rpartition(".")[2]
-    if not re.fullmatch(r"[A-Za-z_]\w{4,60}", name):
-        return ()
-    middle = (len(name) + 1) // 2
-    halves = rf"\w*(?:{name[:middle]}|{name[middle:]})\w*"
-    return grep(workspace.root, halves, options=("--ignore-case",), deny_read=workspace.deny_read).hits
-
-
-def _spellings(similar: Sequence[Hit], pattern: str) -> list[str]:
-    import difflib
-
-    words = Counter(hit.text[start:end] for hit in similar for start, end in hit.spans)
-    return difflib.get_close_matches(
-        pattern.rpartition(".")[2], [word for word, _ in words.most_common(5000)], n=4, cutoff=0.75
+    wider = (
+        ("with ignore_case=true", where, _options(glob=glob, literal=literal, ignore_case=True), ignore_case),
+        (
+            "elsewhere in the repository",
+            ".",
+            _options(glob="", literal=literal, ignore_case=False),
+            not (glob or place),
+        ),
     )
+    for how, path, options, is_same in wider:
+        hits = (
+            ()
+            if is_same
+            else grep(workspace.root, pattern, path=path, options=options, deny_read=workspace.deny_read).hits
+        )
+        if hits:
+            return f"{message} {format_count(len(hits), 'match')} {how}, such as {sample_places(hits)}."
+    name = pattern.rpartition(".")[2]
+    if name.isidentifier() and (near := workspace.index.refresh().similar_names(name, 4)):
+        return f"{message} Near names that are defined: {', '.join(near)}."
+    return f"{message} Try a shorter or more general pattern."

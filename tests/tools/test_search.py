@@ -131,13 +131,12 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
     )
 
 
-def test_first_hits_have_context_where_not_all_can(tmp_path: Path) -> None:
+def test_hits_have_as_much_context_as_all_can(tmp_path: Path) -> None:
     lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 2101)]
     space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
     answer = call_tool(search, space, pattern="value", path="src/m.py", context=6)
-    head = "70 matches in src/m.py; context for the first 6, for 150 lines are the most\n    24| other = 24\n"
-    assert answer.startswith(head)
-    assert (answer.count("value"), answer.count("other")) == (70, 6 * 12)
+    assert answer.startswith("70 matches in src/m.py; context=0, for 150 lines are the most\n    30| value")
+    assert (answer.count("value"), answer.count("other")) == (70, 0)
 
 
 def test_shows_first_hits_of_crowded_file_with_reason(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_shows_first_hits_of_crowded_file_with_reason(tmp_path: Path) -> None:
 def test_no_match_suggests_existing_spellings(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_retry_after(): ...\n"})
     assert call_tool(search, space, pattern="parse_retry_afer") == (
-        "No match for 'parse_retry_afer'. Near spellings that do occur: parse_retry_after."
+        "No match for 'parse_retry_afer'. Near names that are defined: parse_retry_after."
     )
 
 
