@@ -1,6 +1,5 @@
 """Excerpts of source for an overview: definitions whole, or by the lines that an issue points at."""
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,12 +26,6 @@ WINDOW_LINES = 6
 """Lines above and below each line of a long definition that the issue points at."""
 MAX_WINDOW_LINES = 70
 """Lines of a long definition that are shown."""
-LONGEST_WRAPPER = 20
-"""Lines of a definition that calls a likelier one and is not shown beside it."""
-SHORTEST_WRAPPER = 4
-"""The same of a likelier definition that gives way to the one that it calls."""
-COPY_SIMILARITY = 0.85
-COMPARED_CHARACTERS = 1500
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
 MOST_CALLEES = 8
 OWN_RECEIVERS = ("self.", "cls.", "this.")
@@ -79,21 +72,6 @@ class Excerpt:
         item, inner = self.shown_item, other.shown_item
         is_inside = self.path == other.path and item.start <= inner.start and inner.end <= item.end
         return is_inside and (item == inner or len(self.lines(item.start, item.end)) <= self.longest)
-
-    def is_near_copy(self, other: "Excerpt") -> bool:
-        """Tell whether both are the same definition in two files, equal or nearly so."""
-        if self.path == other.path or self.shown_item.bare_name != other.shown_item.bare_name:
-            return False
-        own, theirs = (one.code(one.shown_item)[:COMPARED_CHARACTERS] for one in (self, other))
-        matcher = difflib.SequenceMatcher(None, own, theirs, autojunk=False)
-        return matcher.quick_ratio() >= COPY_SIMILARITY and matcher.ratio() >= COPY_SIMILARITY
-
-    def is_wrapper_of(self, other: "Excerpt", longest: int = LONGEST_WRAPPER) -> bool:
-        """Tell whether it does little but call the other definition."""
-        code = self.code(self.item)
-        name = re.escape(other.item.bare_name)
-        is_short = self.item.kind != "class" and code.count("\n") < longest
-        return is_short and re.search(rf"\b{name}\)?\(", code.partition("\n")[2]) is not None
 
     def callees(self) -> list[Definition]:
         """Return what it calls of its own class and file, in the order of the calls."""

@@ -12,7 +12,7 @@ from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.excerpts import LONGEST_SECOND, SHORTEST_WRAPPER, Excerpt, load_excerpt, name_lines
+from coder.retrieval.excerpts import LONGEST_SECOND, Excerpt, load_excerpt, name_lines
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import Localization, RankedPlace, locate_issue, select_places
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
@@ -227,23 +227,16 @@ def _choose_shown(
 ) -> list[tuple[RankedPlace, Excerpt, str]]:
     """Return the likeliest places with their source.
 
-    Left out is what another shows as a part of it, nearly copies, or is called by without more. Where the
-    issue points at places, what words alone lead to is left out, too.
+    Left out is what another shows as a part of it. Where the issue points at places, what words alone lead to
+    is left out, too.
     """
     shown: list[tuple[RankedPlace, Excerpt, str]] = []
     pointed = [place for place in places if place.is_pointed_at]
     for place in pointed or places:
         excerpt = load_excerpt(workspace, place.path, place.item) if place.item else None
-        if excerpt is None or any(
-            other.contains(excerpt) or excerpt.is_near_copy(other) or excerpt.is_wrapper_of(other)
-            for _, other, _ in shown
-        ):
+        if excerpt is None or any(other.contains(excerpt) for _, other, _ in shown):
             continue
-        inside = [
-            index
-            for index, (_, other, _) in enumerate(shown)
-            if excerpt.contains(other) or other.is_wrapper_of(excerpt, SHORTEST_WRAPPER)
-        ]
+        inside = [index for index, (_, other, _) in enumerate(shown) if excerpt.contains(other)]
         if shown and not inside:
             excerpt = replace(excerpt, longest=LONGEST_SECOND)
         others = [entry for index, entry in enumerate(shown) if index not in inside]

@@ -208,16 +208,6 @@ def test_function_named_in_backticks_comes_whole_with_the_tests_that_call_it(tmp
     ) in overview
 
 
-def test_function_is_shown_rather_than_what_only_calls_it(tmp_path: Path) -> None:
-    code = "def shift(items):\n    return set_bounds(items, 1)\n\n\n"
-    code += "def set_bounds(items, start):\n    bounds = start\n    return items[bounds:]\n"
-    overview = overview_of(
-        tmp_path, {"bounds.py": code}, "shift: bounds of items are wrong after shift\n\nshift(x)"
-    )
-    assert "|     bounds = start" in overview
-    assert "|     return set_bounds" not in overview
-
-
 MESSAGES = {
     "check/messages.py": 'UNBOUND_NAME = Message(\n    "a function should receive such a name"\n)\n',
     "check/names.py": "def fail_unbound(node):\n    report(messages.UNBOUND_NAME, node)\n",
