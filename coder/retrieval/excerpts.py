@@ -1,5 +1,6 @@
 """Excerpts of source for an overview: definitions whole, or by the lines that an issue points at."""
 
+import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -92,6 +93,13 @@ class Excerpt:
                 found = [other for other in namesakes if "." not in other.name]
             callees += [other for other in found if other not in callees]
         return callees[:MOST_CALLEES]
+
+    def called_elsewhere(self) -> list[str]:
+        """Return the names that it calls and its file does not define, in their order; methods are none."""
+        known = {definition.bare_name for definition in self.file_definitions}
+        calls = CALL.finditer(self.code(self.item)) if self.item.kind != "class" else ()
+        names = dict.fromkeys(match["name"] for match in calls if not match["of"])
+        return [name for name in names if name not in known and not hasattr(builtins, name)]
 
     def render(self, clues: IssueTerms) -> str:
         """Return it whole, or by the lines that the issue points at, below the headers around it."""

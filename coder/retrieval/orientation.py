@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from coder.core.paths import SOURCE_SUFFIXES
@@ -42,6 +43,7 @@ SOURCE_CHARACTERS = 7_500
 MOST_NAMED = 2
 """Functions that the issue names and that precede what words find."""
 MOST_CALLING_TESTS = 5
+MOST_CALLED_ELSEWHERE = 4
 LONGEST_TEST = 25
 LONGEST_IMPORTS = 300
 NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
@@ -82,7 +84,7 @@ def issue_overview(
     shown = _choose_shown(workspace, places, clues, min(SOURCE_CHARACTERS, budget_chars))
     sections = [_layout(workspace)]
     if shown:
-        sources = (_source(excerpt, text, place) for place, excerpt, text in shown)
+        sources = (_source(snapshot, excerpt, text, place) for place, excerpt, text in shown)
         how = (
             "what the issue points at"
             if shown[0][0].is_pointed_at
@@ -248,12 +250,22 @@ def _choose_shown(
     return shown
 
 
-def _source(excerpt: Excerpt, text: str, place: RankedPlace) -> str:
-    """Return a place's source, with the reasons and what it calls nearby."""
+def _source(snapshot: IndexSnapshot, excerpt: Excerpt, text: str, place: RankedPlace) -> str:
+    """Return a place's source, with the reasons and what it calls nearby and in other files."""
     title, _, code = text.partition("\n")
-    hidden = [callee for callee in excerpt.callees() if f"\n{callee.line:>5}| " not in text]
-    calls = f"\n      {excerpt.item.bare_name} calls {', '.join(map(name_lines, hidden))}" if hidden else ""
+    near = [callee for callee in excerpt.callees() if f"\n{callee.line:>5}| " not in text]
+    far = islice(_find_sole_definitions(snapshot, excerpt.called_elsewhere()), MOST_CALLED_ELSEWHERE)
+    called = [*map(name_lines, near), *far]
+    calls = f"\n      {excerpt.item.bare_name} calls {', '.join(called)}" if called else ""
     return f"{title}{_reasons(place)}\n{code}{calls}"
+
+
+def _find_sole_definitions(snapshot: IndexSnapshot, names: Sequence[str]) -> Iterator[str]:
+    """Yield the names that one source file defines, with their places."""
+    for name in names:
+        places = [place for place in snapshot.definitions_named(name) if path_category(place.path) == 0]
+        if len(places) == 1 and (item := places[0].definition) and item.kind in ("class", "function"):
+            yield f"{item.name} {escape_path(places[0].path)}:{item.start}-{item.end}"
 
 
 def _list_place(place: RankedPlace) -> str:

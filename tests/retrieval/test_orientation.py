@@ -145,6 +145,17 @@ def test_shows_method_of_long_class_and_lists_what_it_calls(tmp_path: Path) -> N
     ]
 
 
+def test_lists_what_a_place_calls_in_other_files(tmp_path: Path) -> None:
+    files = {
+        "slices.js": "export function slice(begin) {\n  return wrap(resolve(begin), print(begin));\n}\n",
+        "bounds.js": "export function resolve(begin) {\n  return begin;\n}\n",
+        "wraps.js": "export function wrap() {}\n",
+        "more/wraps.js": "export function wrap() {}\n",
+    }
+    overview = overview_of(tmp_path, files, "`slice` fails for negative numbers")
+    assert "      slice calls resolve bounds.js:1-3" in overview.splitlines()
+
+
 LONG_BODY = [f"    value_{number} = prepare({number})" for number in range(200)]
 
 
