@@ -10,17 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
-from coder.core.events import (
-    EnvironmentRecorded,
-    FilesChanged,
-    NoteMade,
-    Record,
-    SessionFinished,
-    SessionStarted,
-    Verified,
-    events_of,
-    newest_event,
-)
+from coder.core import events
 from coder.core.messages import UsageTotals
 from coder.core.text import parse_json
 from coder.core.values import Environment, Value
@@ -55,18 +45,23 @@ class Attestation(Value):
     """Duration of the whole session."""
 
 
-def build_attestation(records: Sequence[Record]) -> Attestation | None:
+def build_attestation(records: Sequence[events.Record]) -> Attestation | None:
     """Return the attestation of a session: the verdict of what it delivered, else its last one.
 
     None where nothing was verified.
     """
-    started = newest_event(records, SessionStarted)
-    verified = [(record.at, record.event.verdict) for record in records if isinstance(record.event, Verified)]
+    started = events.newest_event(records, events.SessionStarted)
+    verified = [
+        (record.at, record.event.verdict) for record in records if isinstance(record.event, events.Verified)
+    ]
     if started is None or not verified:
         return None
     at, verdict = verified[-1]
-    finished, changed = newest_event(records, SessionFinished), newest_event(records, FilesChanged)
-    recorded = newest_event(records, EnvironmentRecorded)
+    finished, changed = (
+        events.newest_event(records, events.SessionFinished),
+        events.newest_event(records, events.FilesChanged),
+    )
+    recorded = events.newest_event(records, events.EnvironmentRecorded)
     delivery = finished.delivery if finished else None
     on_head = delivery is not None and not delivery.needs_uncommitted_work
     return Attestation(
@@ -86,8 +81,8 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
     )
 
 
-def _excluded_tests(records: Sequence[Record], started: SessionStarted) -> tuple[str, ...]:
-    notes = events_of(records, NoteMade)
+def _excluded_tests(records: Sequence[events.Record], started: events.SessionStarted) -> tuple[str, ...]:
+    notes = events.events_of(records, events.NoteMade)
     by_model = (test for made in notes for test in getattr(made.note, "unrelated_tests", ()))
     return tuple(dict.fromkeys((*started.task.unrelated_tests, *by_model)))
 

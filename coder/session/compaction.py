@@ -1,21 +1,10 @@
 """Compaction of a conversation before it fills the model's context window."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
-from coder.core.events import (
-    ContextCompacted,
-    ConversationContinued,
-    FilesChanged,
-    MessageFinished,
-    NoteMade,
-    PlanAnswered,
-    Record,
-    ToolFinished,
-    ToolStarted,
-    Verified,
-)
+from coder.core import events
 from coder.core.messages import REMARK_OPENING, AssistantMessage, Message, ToolCall, UserMessage
 from coder.core.notes import Plan
 from coder.core.plan import format_plan
@@ -40,15 +29,20 @@ Measure = Callable[[tuple[Message, ...]], int]
 
 
 def compact(
-    records: Sequence[Record], candidate: str, *, measure: Measure, limit: int, make_note: Callable[[], str]
-) -> ContextCompacted | None:
+    records: Sequence[events.Record],
+    candidate: str,
+    *,
+    measure: Measure,
+    limit: int,
+    make_note: Callable[[], str],
+) -> events.ContextCompacted | None:
     """Return how to shorten a conversation of more than `limit` tokens; None if it fits.
 
     Results that a newer one supersedes go first, then old ones, oldest first. If that is not enough, a note
     replaces the older messages. The opening message, which holds the issue, and the newest failure stay.
     """
     compaction = _Compaction(records, candidate, measure)
-    if compaction.size(ContextCompacted(candidate=candidate)) <= limit:
+    if compaction.size(events.ContextCompacted(candidate=candidate)) <= limit:
         return None
     least = measure(())
     share = least + int((limit - least) * TARGET_SHARE)
@@ -62,7 +56,7 @@ def compact(
 class _Compaction:
     """The search for the smallest compaction that is enough, measured by the messages that would be sent."""
 
-    def __init__(self, records: Sequence[Record], candidate: str, measure: Measure) -> None:
+    def __init__(self, records: Sequence[events.Record], candidate: str, measure: Measure) -> None:
         self._records = records
         self._candidate = candidate
         self._measure = measure
@@ -74,10 +68,10 @@ class _Compaction:
         return [
             record.number
             for record in self._own
-            if isinstance(record.event, MessageFinished) and isinstance(record.event.message, kind)
+            if isinstance(record.event, events.MessageFinished) and isinstance(record.event.message, kind)
         ]
 
-    def size(self, event: ContextCompacted) -> int:
+    def size(self, event: events.ContextCompacted) -> int:
         """Return the tokens of the next request after this event."""
         record = self._records[-1].model_copy(update={"number": self._records[-1].number + 1, "event": event})
         return self._measure(candidate_messages([*self._records, record], self._candidate))
@@ -89,42 +83,42 @@ class _Compaction:
         fixed = tuple(message for message in messages if isinstance(message, UserMessage))
         return (self._measure(messages) - self._measure(fixed)) // max(1, replies)
 
-    def shorten_results(self, target: int) -> ContextCompacted | None:
+    def shorten_results(self, target: int) -> events.ContextCompacted | None:
         """Return an event that shortens as few old results as possible; None if all are too few."""
         recent = self._replies[-RECENT_TURNS] if len(self._replies) >= RECENT_TURNS else 0
         results = [number for number in self._result_order() if number < recent]
         return self._find_smallest(
             len(results),
-            lambda index: ContextCompacted(
+            lambda index: events.ContextCompacted(
                 candidate=self._candidate, results=tuple(sorted(results[: index + 1]))
             ),
             target,
         )
 
-    def summarize(self, target: int, note: str) -> ContextCompacted | None:
+    def summarize(self, target: int, note: str) -> events.ContextCompacted | None:
         """Return an event that replaces as few old messages as possible by the note."""
         replies = self._replies[1:]
         return self._find_smallest(len(replies), lambda index: self._summary(replies[index], note), target)
 
-    def shorten_everything(self, limit: int, note: str) -> ContextCompacted:
+    def shorten_everything(self, limit: int, note: str) -> events.ContextCompacted:
         """Return an event that replaces all but the newest reply, and shortens its results as needed."""
         summary = self._summary(self._replies[-1] if self._replies else 0, note)
         results = [number for number in self._result_order() if number > summary.summarized]
 
-        def shorten(count: int) -> ContextCompacted:
+        def shorten(count: int) -> events.ContextCompacted:
             return summary.model_copy(update={"results": tuple(sorted(results[:count]))})
 
         return self._find_smallest(len(results), shorten, limit) or shorten(len(results))
 
-    def _summary(self, reply: int, note: str) -> ContextCompacted:
+    def _summary(self, reply: int, note: str) -> events.ContextCompacted:
         """Return the event that replaces all before a reply, except for what is pinned."""
         cut = max(reply - 1, 0)
         pinned = tuple(number for number in self._pinned_records if number <= cut)
-        return ContextCompacted(candidate=self._candidate, summarized=cut, pinned=pinned, note=note)
+        return events.ContextCompacted(candidate=self._candidate, summarized=cut, pinned=pinned, note=note)
 
     def _find_smallest(
-        self, count: int, make_event: Callable[[int], ContextCompacted], target: int
-    ) -> ContextCompacted | None:
+        self, count: int, make_event: Callable[[int], events.ContextCompacted], target: int
+    ) -> events.ContextCompacted | None:
         """Return the first of `count` events that is enough; each shortens more than the one before it."""
         index = bisect_left(range(count), True, key=lambda index: self.size(make_event(index)) <= target)
         return make_event(index) if index < count else None
@@ -137,7 +131,7 @@ class _Compaction:
         names = {
             record.number: record.event.message.name
             for record in self._own
-            if isinstance(record.event, ToolFinished)
+            if isinstance(record.event, events.ToolFinished)
         }
         newest_tests = [number for number, name in names.items() if name == "run_tests"][-1:]
         superseded = self._superseded_results()
@@ -148,7 +142,7 @@ class _Compaction:
                 names.get(record.number) == "read" and record.number not in superseded,
             )
             for record in self._own
-            if isinstance(record.event, ToolFinished | ConversationContinued)
+            if isinstance(record.event, events.ToolFinished | events.ConversationContinued)
         }
         return sorted(ranks, key=lambda number: (ranks[number], number))
 
@@ -159,9 +153,9 @@ class _Compaction:
         superseded: set[int] = set()
         for record in self._own:
             match record.event:
-                case MessageFinished(message=AssistantMessage(calls=made)):
+                case events.MessageFinished(message=AssistantMessage(calls=made)):
                     calls |= {call.id: call for call in made}
-                case ToolFinished(message=message) if message.call_id in calls:
+                case events.ToolFinished(message=message) if message.call_id in calls:
                     call = calls[message.call_id]
                     superseded |= {newest.get((call.name, call.arguments), 0)}
                     newest[call.name, call.arguments] = record.number
@@ -174,7 +168,8 @@ class _Compaction:
         failures = [
             record.number
             for record in self._own
-            if isinstance(record.event, Verified) and record.event.verdict.kind is not VerdictKind.PROVEN
+            if isinstance(record.event, events.Verified)
+            and record.event.verdict.kind is not VerdictKind.PROVEN
         ]
         after_failure = (number for number in messages if failures and number > failures[-1])
         return sorted({*messages[:1], *filter(None, [next(after_failure, 0)])})
@@ -201,50 +196,43 @@ class ConversationFacts(Value):
     """The newest calls, each in a line."""
 
 
-def collect_facts(records: Sequence[Record], candidate: str) -> ConversationFacts:
-    events = [record.event for record in candidate_records(records, candidate)]
-    messages = [
-        event.message.text
-        for event in events
-        if isinstance(event, MessageFinished) and isinstance(event.message, UserMessage)
+def collect_facts(records: Sequence[events.Record], candidate: str) -> ConversationFacts:
+    own = candidate_records(records, candidate)
+    sent = [event.message for event in events.events_of(own, events.MessageFinished)]
+    remarks = [message.text for message in sent if isinstance(message, UserMessage)]
+    earlier = [
+        message.text
+        for event in events.events_of(own, events.ConversationContinued)
+        for message in event.messages
+        if isinstance(message, UserMessage)
     ]
-    changes = [event.paths for event in events if isinstance(event, FilesChanged)]
-    calls = dict.fromkeys(
-        shorten_line(f"{event.call.name} {event.call.arguments}", LINE_CHARACTERS)
-        for event in events
-        if isinstance(event, ToolStarted)
-    )
+    changes = events.events_of(own, events.FilesChanged)
+    calls = [event.call for event in events.events_of(own, events.ToolStarted)]
+    notes = [f"{event.phase}: {event.note.summary}" for event in events.events_of(own, events.NoteMade)]
+    verdicts = [event.verdict for event in events.events_of(own, events.Verified)]
     return ConversationFacts(
-        requests=tuple(
-            shorten_line(message.text, TEXT_CHARACTERS)
-            for event in events
-            if isinstance(event, ConversationContinued)
-            for message in event.messages
-            if isinstance(message, UserMessage)
-        )[-MAX_REQUESTS:],
+        requests=_shorten(earlier)[-MAX_REQUESTS:],
         remarks=tuple(
-            text.removeprefix(REMARK_OPENING) for text in messages if text.startswith(REMARK_OPENING)
+            text.removeprefix(REMARK_OPENING) for text in remarks if text.startswith(REMARK_OPENING)
         ),
         plan=_newest_plan(records),
-        findings=tuple(
-            shorten_line(f"{event.phase}: {event.note.summary}", TEXT_CHARACTERS)
-            for event in events
-            if isinstance(event, NoteMade)
-        )[-MAX_NOTES:],
-        changed=changes[-1] if changes else (),
-        verdicts=tuple(
-            shorten_line(f"{event.verdict.label}: {event.verdict.reason}", TEXT_CHARACTERS)
-            for event in events
-            if isinstance(event, Verified)
-        )[-MAX_NOTES:],
-        calls=tuple(calls)[-MAX_CALLS:],
+        findings=_shorten(notes)[-MAX_NOTES:],
+        changed=changes[-1].paths if changes else (),
+        verdicts=_shorten(f"{verdict.label}: {verdict.reason}" for verdict in verdicts)[-MAX_NOTES:],
+        calls=tuple(
+            dict.fromkeys(shorten_line(f"{call.name} {call.arguments}", LINE_CHARACTERS) for call in calls)
+        )[-MAX_CALLS:],
     )
 
 
-def _newest_plan(records: Sequence[Record]) -> str:
+def _shorten(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(shorten_line(text, TEXT_CHARACTERS) for text in texts)
+
+
+def _newest_plan(records: Sequence[events.Record]) -> str:
     for record in reversed(records):
         match record.event:
-            case PlanAnswered(plan=Plan() as plan) | NoteMade(note=Plan() as plan):
+            case events.PlanAnswered(plan=Plan() as plan) | events.NoteMade(note=Plan() as plan):
                 return format_plan(plan)
             case _:
                 continue

@@ -6,16 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
-from coder.core.events import (
-    DeliverNowOffered,
-    Event,
-    Record,
-    SessionCommand,
-    Stop,
-    ToolStreamed,
-    TransientEvent,
-    Warned,
-)
+from coder.core import events
 from coder.core.ports import Progress, RunListener, Store
 from coder.permissions.secrets import Secrets
 
@@ -31,7 +22,7 @@ class EventLog:
         self,
         store: Store | None = None,
         clock: Callable[[], datetime] = utc_now,
-        records: Iterable[Record] = (),
+        records: Iterable[events.Record] = (),
         secrets: Secrets = Secrets(),  # noqa: B008 (a frozen value)
     ) -> None:
         """Take `secrets` with the user's own secret values, which no event may hold."""
@@ -39,11 +30,11 @@ class EventLog:
         self._clock = clock
         self._secrets = secrets
         self._records = list(records)
-        self._followers: list[asyncio.Queue[Record | None]] = []
+        self._followers: list[asyncio.Queue[events.Record | None]] = []
         self._closed = False
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[events.Record]:
         """All lasting records so far; not to be changed by callers."""
         return self._records
 
@@ -52,11 +43,11 @@ class EventLog:
         """Whether nothing will be appended any more."""
         return self._closed
 
-    def append(self, event: Event) -> Record:
+    def append(self, event: events.Event) -> events.Record:
         """Give an event its number, store it unless it is fleeting, and pass it to the followers."""
         event = self._secrets.mask_value(event)
-        is_fleeting = isinstance(event, TransientEvent)
-        record = Record(number=len(self._records) + (not is_fleeting), at=self._clock(), event=event)
+        is_fleeting = isinstance(event, events.TransientEvent)
+        record = events.Record(number=len(self._records) + (not is_fleeting), at=self._clock(), event=event)
         if not is_fleeting:
             self._records.append(record)
             if self._store is not None:
@@ -67,13 +58,13 @@ class EventLog:
 
     def warn(self, text: str) -> None:
         """Warn the user."""
-        self.append(Warned(text=text))
+        self.append(events.Warned(text=text))
 
     def progress_listener(self, candidate: str) -> Progress:
         """Return a thread-safe listener that shows each line as a fleeting event of the candidate."""
         append = self._thread_safe_append()
         mask = self._secrets.line_masker()
-        return lambda line: append(ToolStreamed(candidate=candidate, text=mask(line)))
+        return lambda line: append(events.ToolStreamed(candidate=candidate, text=mask(line)))
 
     def run_listener(self, candidate: str) -> RunListener:
         append = self._thread_safe_append()
@@ -81,21 +72,21 @@ class EventLog:
 
     def warning_callback(self) -> Callable[[str], None]:
         append = self._thread_safe_append()
-        return lambda text: append(Warned(text=text))
+        return lambda text: append(events.Warned(text=text))
 
     def offer_callback(self) -> Callable[[bool], None]:
         """Return a thread-safe callback that shows whether the user may have the change delivered now."""
         append = self._thread_safe_append()
-        return lambda is_offered: append(DeliverNowOffered(offered=is_offered))
+        return lambda is_offered: append(events.DeliverNowOffered(offered=is_offered))
 
-    def _thread_safe_append(self) -> Callable[[Event], None]:
+    def _thread_safe_append(self) -> Callable[[events.Event], None]:
         loop = asyncio.get_running_loop()
 
-        def append(event: Event) -> None:
+        def append(event: events.Event) -> None:
             if not loop.is_closed():  # a thread may outlive a stopped session for a moment
                 loop.call_soon_threadsafe(append_in_loop, event)
 
-        def append_in_loop(event: Event) -> None:
+        def append_in_loop(event: events.Event) -> None:
             if self._closed:  # the last event of a session stays the last
                 return
             with suppress(OSError):  # of a full disk: the session's own next event meets it as well
@@ -109,9 +100,9 @@ class EventLog:
         for follower in self._followers:
             follower.put_nowait(None)
 
-    async def follow(self, start: int = 1) -> AsyncIterator[Record]:
+    async def follow(self, start: int = 1) -> AsyncIterator[events.Record]:
         """Yield every record from number `start` on, then new ones until the log is closed."""
-        queue: asyncio.Queue[Record | None] = asyncio.Queue()
+        queue: asyncio.Queue[events.Record | None] = asyncio.Queue()
         past_records = self._records[start - 1 :]
         if self._closed:
             queue.put_nowait(None)
@@ -131,7 +122,7 @@ class RunningSession(Protocol):
     @property
     def log(self) -> EventLog: ...
 
-    def send(self, command: SessionCommand) -> None:
+    def send(self, command: events.SessionCommand) -> None:
         """Handle a command; one that comes too early or too late does no harm."""
         ...
 
@@ -149,7 +140,7 @@ async def run_and_follow(running: RunningSession, show: Coroutine[None, None, No
     try:
         await asyncio.wait({run, follower}, return_when=asyncio.FIRST_COMPLETED)
         if not run.done():
-            running.send(Stop())
+            running.send(events.Stop())
         await run
         await follower
     finally:

@@ -4,17 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from coder.core import events
 from coder.core.errors import UserError
-from coder.core.events import (
-    CandidateDropped,
-    FilesChanged,
-    NoteMade,
-    Record,
-    SessionStarted,
-    Verified,
-    events_of,
-    newest_event,
-)
 from coder.core.notes import (
     Component,
     Diagnosis,
@@ -38,12 +29,12 @@ MAX_PATCH_LINES = 60
 """Most lines of a patch that the report shows; a longer patch is only stored."""
 
 
-def session_report(records: Sequence[Record]) -> str:
+def session_report(records: Sequence[events.Record]) -> str:
     """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
 
     It has attempts, failures, suspected places, the best attempt and the next step.
     """
-    if not any(isinstance(record.event, NoteMade | Verified) for record in records):
+    if not any(isinstance(record.event, events.NoteMade | events.Verified) for record in records):
         return ""
     if findings := _findings_section(records):
         return findings
@@ -58,22 +49,26 @@ def session_report(records: Sequence[Record]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _findings_section(records: Sequence[Record]) -> str:
+def _findings_section(records: Sequence[events.Record]) -> str:
     """List what the researchers of a question have found, where no report came of it."""
-    notes = [made.note for made in events_of(records, NoteMade)]
+    notes = [made.note for made in events.events_of(records, events.NoteMade)]
     lines = [f"- {claim.line}" for note in notes if isinstance(note, ResearchResult) for claim in note.claims]
     title = "## Found so far (not put together; coder ask --deep --continue goes on with it)"
     return "\n".join([title, *lines]) if lines else ""
 
 
-def components_section(records: Sequence[Record]) -> str:
+def components_section(records: Sequence[events.Record]) -> str:
     """Return which components of a build work, by the newest verdict; empty if none were planned."""
     plan = component_plan(records)
     if plan is None:
         return ""
-    verdicts = [event.verdict for event in events_of(records, Verified)]
+    verdicts = [event.verdict for event in events.events_of(records, events.Verified)]
     collecting = active_candidates(records)[:1]
-    changed = [event.paths for event in events_of(records, FilesChanged) if event.candidate in collecting]
+    changed = [
+        event.paths
+        for event in events.events_of(records, events.FilesChanged)
+        if event.candidate in collecting
+    ]
     present = frozenset(changed[-1]) if changed else frozenset()
     lines = [
         f"- {component.name} ({component.path}): {_component_state(component, present, verdicts[-1:])}"
@@ -108,20 +103,20 @@ def _component_state(component: Component, present: Collection[str], newest: Seq
     return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
 
 
-def _attempts_section(records: Sequence[Record]) -> str:
+def _attempts_section(records: Sequence[events.Record]) -> str:
     lines: list[str] = []
     count = 0
     ideas: dict[str, str] = {}
     paths: dict[str, tuple[str, ...]] = {}
     for record in records:
         match record.event:
-            case NoteMade(candidate=candidate, note=Sites() | Diagnosis() | Done() as note):
+            case events.NoteMade(candidate=candidate, note=Sites() | Diagnosis() | Done() as note):
                 ideas[candidate] = (
                     note.summary if not isinstance(note, Done) else ideas.get(candidate) or note.summary
                 )
-            case FilesChanged(candidate=candidate, paths=changed_paths):
+            case events.FilesChanged(candidate=candidate, paths=changed_paths):
                 paths[candidate] = changed_paths
-            case Verified(candidate=candidate, verdict=verdict) if not verdict.is_examinable:
+            case events.Verified(candidate=candidate, verdict=verdict) if not verdict.is_examinable:
                 count += 1
                 lines.append(
                     f"{count}. {first_line(ideas.pop(candidate, ''))[:200] or 'A change'} "
@@ -129,7 +124,7 @@ def _attempts_section(records: Sequence[Record]) -> str:
                     f"{verdict.reason}"
                 )
                 lines += [f"   - {_describe_failure(result)}" for result in verdict.failures[:3]]
-            case CandidateDropped(candidate=candidate, reason=reason):
+            case events.CandidateDropped(candidate=candidate, reason=reason):
                 lines.append(f"- {candidate} went no further: {first_line(reason)[:200]}")
     return "\n".join(["## What was tried", *lines]) if lines else ""
 
@@ -140,13 +135,13 @@ def _describe_failure(result: TestResult) -> str:
     return f"{result.id}: {result.failure.headline}"
 
 
-def _suspects_section(records: Sequence[Record]) -> str:
+def _suspects_section(records: Sequence[events.Record]) -> str:
     """List places that the newest notes name, then functions in the most tracebacks, innermost first."""
-    notes = reversed(events_of(records, NoteMade))
+    notes = reversed(events.events_of(records, events.NoteMade))
     named_places = [place for made in notes for place in getattr(made.note, "places", ())]
     frames = Counter(
         f"{frame.path}:{frame.line}{f' (in {frame.function})' if frame.function else ''}"
-        for event in reversed(events_of(records, Verified))
+        for event in reversed(events.events_of(records, events.Verified))
         for result in event.verdict.failures
         if result.failure
         for frame in reversed(result.failure.frames)
@@ -172,15 +167,15 @@ class AttemptedChange(NamedTuple):
         return kind, -len(verdict.broken), -len(verdict.still_red), self.number
 
 
-def attempted_changes(records: Sequence[Record]) -> tuple[AttemptedChange, ...]:
+def attempted_changes(records: Sequence[events.Record]) -> tuple[AttemptedChange, ...]:
     """Return all changes of a session that were verified, the oldest first."""
     diffs: dict[str, str] = {}
     attempts: list[AttemptedChange] = []
     for record in records:
         match record.event:
-            case FilesChanged(candidate=candidate, diff=diff):
+            case events.FilesChanged(candidate=candidate, diff=diff):
                 diffs[candidate] = diff
-            case Verified(candidate=candidate, verdict=verdict):
+            case events.Verified(candidate=candidate, verdict=verdict):
                 if (
                     attempts
                     and attempts[-1].verdict.is_examinable
@@ -191,7 +186,7 @@ def attempted_changes(records: Sequence[Record]) -> tuple[AttemptedChange, ...]:
     return tuple(attempts)
 
 
-def find_attempt(records: Sequence[Record], number: int) -> AttemptedChange:
+def find_attempt(records: Sequence[events.Record], number: int) -> AttemptedChange:
     """Return the change of a session's verification by its number.
 
     Raises:
@@ -206,13 +201,13 @@ def find_attempt(records: Sequence[Record], number: int) -> AttemptedChange:
     return attempts[number - 1]
 
 
-def find_offer(records: Sequence[Record], number: int) -> str:
+def find_offer(records: Sequence[events.Record], number: int) -> str:
     """Return the diff of an edit that a session offered, by its number.
 
     Raises:
         UserError: it offered none, or not so many.
     """
-    notes = (made.note for made in reversed(events_of(records, NoteMade)))
+    notes = (made.note for made in reversed(events.events_of(records, events.NoteMade)))
     diffs = next((note.diffs for note in notes if isinstance(note, Offers)), ())
     if not diffs:
         raise UserError("The session offered no edits to choose from.")
@@ -221,7 +216,7 @@ def find_offer(records: Sequence[Record], number: int) -> str:
     return diffs[number - 1]
 
 
-def best_attempt(records: Sequence[Record]) -> AttemptedChange | None:
+def best_attempt(records: Sequence[events.Record]) -> AttemptedChange | None:
     """Return the change of a session with the best verdict, the newest of equals; None without any."""
     attempts = (
         attempt
@@ -247,7 +242,7 @@ class KeptChange(NamedTuple):
         return any(not is_test_path(hunk.path) for hunk in split_git_diff(self.diff))
 
 
-def find_kept_change(records: Sequence[Record], *, includes_passing: bool) -> KeptChange | None:
+def find_kept_change(records: Sequence[events.Record], *, includes_passing: bool) -> KeptChange | None:
     """Return the newest change that was FIXED; with `includes_passing` the newest one that is not red.
 
     An edit without a verdict has passed the search, and what is no edit is a failing test for the issue.
@@ -256,13 +251,13 @@ def find_kept_change(records: Sequence[Record], *, includes_passing: bool) -> Ke
     edit, tests = "", tuple[str, ...]()
     for record in records:
         match record.event:
-            case NoteMade(note=Reproduction(tests=tests)):
+            case events.NoteMade(note=Reproduction(tests=tests)):
                 pass
-            case NoteMade(note=Done(summary=edit)):
+            case events.NoteMade(note=Done(summary=edit)):
                 pass
-            case FilesChanged(candidate=candidate, diff=diff):
+            case events.FilesChanged(candidate=candidate, diff=diff):
                 changes.append(KeptChange(candidate, diff))
-            case Verified(candidate=candidate, verdict=verdict):
+            case events.Verified(candidate=candidate, verdict=verdict):
                 own = next((change for change in reversed(changes) if change.candidate == candidate), None)
                 changes += [own._replace(verdict=verdict)] if own else []
     newest = changes[-1] if changes and includes_passing else None
@@ -282,11 +277,11 @@ def find_kept_change(records: Sequence[Record], *, includes_passing: bool) -> Ke
     return newest._replace(text=f"a failing test for the issue: {', '.join(written)}", subject=subject)
 
 
-def _best_patch_section(records: Sequence[Record]) -> str:
+def _best_patch_section(records: Sequence[events.Record]) -> str:
     best = best_attempt(records)
     if best is None:
         return ""
-    started = newest_event(records, SessionStarted)
+    started = events.newest_event(records, events.SessionStarted)
     option = f"{started.session if started else 'last'} --attempt {best.number}"
     lines = [f"## The best attempt: {best.number}, {best.verdict.label}, not applied"]
     if best.verdict.is_deliverable:
@@ -306,16 +301,16 @@ NEXT_STEPS: Mapping[Cause, str] = {
 }
 
 
-def _next_step_section(records: Sequence[Record]) -> str:
+def _next_step_section(records: Sequence[events.Record]) -> str:
     """Return what the cause of the newest failure asks for; empty where that is to read the code."""
-    newest = newest_event(records, Verified)
+    newest = events.newest_event(records, events.Verified)
     failing_results = newest.verdict.failures if newest else ()
     step = NEXT_STEPS.get(failing_results[0].cause or "logic") if failing_results else None
     return f"## Next step\n{step.format(test=failing_results[0].id)}" if step else ""
 
 
-def _summary_section(records: Sequence[Record]) -> str:
-    notes = (made.note for made in reversed(events_of(records, NoteMade)))
+def _summary_section(records: Sequence[events.Record]) -> str:
+    notes = (made.note for made in reversed(events.events_of(records, events.NoteMade)))
     summary = next((note.summary for note in notes if isinstance(note, GiveUp)), "")
     # A summary of one line already appears as the session's summary right below the report.
     return f"## In short\n{summary}" if "\n" in summary.strip() else ""

@@ -6,16 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from coder.core import events
 from coder.core.errors import UserError
-from coder.core.events import (
-    CandidateForked,
-    ConversationContinued,
-    FilesChanged,
-    SessionFinished,
-    SessionStarted,
-    Verified,
-    newest_event,
-)
 from coder.core.state import session_status
 from coder.core.task import Restore
 from coder.core.values import Delivery
@@ -186,7 +178,7 @@ def _store_point(
     with session_lock(directory), closing(SessionStore(directory)) as store:
         log = EventLog(store)
         log.append(
-            SessionStarted(
+            events.SessionStarted(
                 session=session,
                 task=task,
                 repository=started.repository,
@@ -198,18 +190,18 @@ def _store_point(
                 version=started.version,
             )
         )
-        log.append(CandidateForked(candidate="c1"))
+        log.append(events.CandidateForked(candidate="c1"))
         if conversation.messages:
             log.append(
-                ConversationContinued(
+                events.ConversationContinued(
                     candidate="c1", session=conversation.session, messages=conversation.messages
                 )
             )
         if code.diff:
             paths = tuple(sorted({hunk.path for hunk in split_git_diff(code.diff)}))
-            log.append(FilesChanged(candidate="c1", paths=paths, diff=code.diff))
+            log.append(events.FilesChanged(candidate="c1", paths=paths, diff=code.diff))
         log.append(
-            SessionFinished(
+            events.SessionFinished(
                 kind=None,
                 summary="The end of a conversation, to go on with." if is_end else WENT_BACK,
                 exit_code=0 if is_end else INTERRUPTED,
@@ -241,15 +233,15 @@ def recover_sessions() -> tuple[str, ...]:
 def settle_delivery(directory: Path, pending: PendingDelivery) -> None:
     """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
     records = read_records(directory)
-    if (finish_event := newest_event(records, SessionFinished)) is not None:
+    if (finish_event := events.newest_event(records, events.SessionFinished)) is not None:
         if finish_event.delivery is None:
             pending.roll_back()
         return
-    if (verified := newest_event(records, Verified)) is None:
+    if (verified := events.newest_event(records, events.Verified)) is None:
         pending.roll_back()
         return
     verdict, totals = verified.verdict, session_status(records)
-    event = SessionFinished(
+    event = events.SessionFinished(
         kind=verdict.kind,
         summary=(
             f"{verdict.reason} coder was killed while it delivered this; the delivery was completed "

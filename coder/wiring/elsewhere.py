@@ -9,18 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from coder.core import events
 from coder.core.errors import CoderError, LimitReached, ModelError
-from coder.core.events import (
-    BudgetSpent,
-    CandidateForked,
-    ContextCompacted,
-    Event,
-    MessageFinished,
-    PhaseEntered,
-    Record,
-    ToolStarted,
-    ToolStreamed,
-)
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Note
 from coder.core.task import Task
@@ -179,15 +169,15 @@ def _read_files(directory: Path) -> Files:
     return {str(file.relative_to(directory)): file.read_bytes() for file in files}
 
 
-def parse_log(files: Files) -> list[Record]:
+def parse_log(files: Files) -> list[events.Record]:
     """Return the records of a session's log, which begins with a line on its format."""
-    return [Record.model_validate_json(line) for line in files[LOG].splitlines()[1:]]
+    return [events.Record.model_validate_json(line) for line in files[LOG].splitlines()[1:]]
 
 
 def perform_part(call: PartCall, emit: Emit) -> PartResult:
     """Run a part in a worker, and send each record as it is made."""
     setup = call.prepare()
-    records = tuple(map(Record.model_validate_json, call.records))
+    records = tuple(map(events.Record.model_validate_json, call.records))
     task = call.task.model_copy(update={"directory": setup.root})
     with setup.open(task, records=records) as handle:
         directory = sessions_directory() / handle.id
@@ -343,13 +333,13 @@ class StageRunner:
         log, name = part.context.log, part.candidate.id
         match event:
             case CallStarted(worker=worker):
-                log.append(ToolStreamed(candidate=name, text=f"runs on {worker}"))
+                log.append(events.ToolStreamed(candidate=name, text=f"runs on {worker}"))
             case CallOutput(text=line):
-                record = Record.model_validate_json(line)
-                if isinstance(record.event, BudgetSpent):
+                record = events.Record.model_validate_json(line)
+                if isinstance(record.event, events.BudgetSpent):
                     part.counted[record.number] = _count_spending(part.context, record.event)
                 elif text := _describe_progress(record.event):
-                    log.append(ToolStreamed(candidate=name, text=text))
+                    log.append(events.ToolStreamed(candidate=name, text=text))
             case CallRestarted(reason=reason):
                 part.counted.clear()
                 log.warn(f"The worker of {name} was lost ({reason}): it begins anew.")
@@ -376,7 +366,7 @@ class StageRunner:
         for record in parse_log(result.files):
             if record.number in numbers:
                 continue
-            if isinstance(record.event, BudgetSpent):  # its line was lost on the way
+            if isinstance(record.event, events.BudgetSpent):  # its line was lost on the way
                 numbers[record.number] = _count_spending(context, record.event)
                 continue
             event = _renumber(record.event, numbers, known=len(part.call.records))
@@ -385,23 +375,23 @@ class StageRunner:
             await asyncio.to_thread(self._repository.checkpoint, candidate, f"Change {candidate.id}")
 
 
-def _count_spending(context: SessionContext, event: BudgetSpent) -> int:
+def _count_spending(context: SessionContext, event: events.BudgetSpent) -> int:
     total = context.budget.record_elsewhere(event.usage, role=event.role)
     return context.log.append(event.model_copy(update={"total": total})).number
 
 
-def _describe_progress(event: Event) -> str:
+def _describe_progress(event: events.Event) -> str:
     match event:
-        case PhaseEntered(phase=phase):
+        case events.PhaseEntered(phase=phase):
             return phase
-        case ToolStarted(call=call):
+        case events.ToolStarted(call=call):
             return call.name
-        case MessageFinished(message=AssistantMessage(text=text)):
+        case events.MessageFinished(message=AssistantMessage(text=text)):
             return text.strip().partition("\n")[0]
     return ""
 
 
-def _renumber(event: Event, numbers: Mapping[int, int], *, known: int) -> Event:
+def _renumber(event: events.Event, numbers: Mapping[int, int], *, known: int) -> events.Event:
     """Return an event whose references to records of its part are those of the whole log."""
 
     def last_until(number: int) -> int:
@@ -410,7 +400,7 @@ def _renumber(event: Event, numbers: Mapping[int, int], *, known: int) -> Event:
         return max((new for old, new in numbers.items() if old <= number), default=known)
 
     match event:
-        case ContextCompacted():
+        case events.ContextCompacted():
             return event.model_copy(
                 update={
                     "before": last_until(event.before),
@@ -419,6 +409,6 @@ def _renumber(event: Event, numbers: Mapping[int, int], *, known: int) -> Event:
                     "pinned": tuple(numbers.get(number, number) for number in event.pinned),
                 }
             )
-        case CandidateForked(position=position) if position:
+        case events.CandidateForked(position=position) if position:
             return event.model_copy(update={"position": last_until(position)})
     return event
