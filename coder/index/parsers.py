@@ -76,13 +76,6 @@ class Definition(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
-@lru_cache(maxsize=32)
-def definitions(path: str, text: str) -> tuple[Definition, ...]:
-    """Return the definitions of a file in source order; broken code is parsed as far as possible."""
-
-    return parse_definitions(path, text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
     definitions: tuple[Definition, ...] = ()
@@ -98,17 +91,16 @@ def parse_facts(path: str, text: str) -> FileFacts:
         return FileFacts()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
         return grammar_facts(language, text)
-
     return plain_facts(text)
 
 
-def parse_definitions(path: str, text: str) -> tuple[Definition, ...]:
-    """Parse only a file's definitions, which is much cheaper."""
+@lru_cache(maxsize=32)
+def definitions(path: str, text: str) -> tuple[Definition, ...]:
+    """Return the definitions of a file in source order; broken code is parsed as far as possible."""
     if _is_minified(text):
         return ()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
         return grammar_definitions(language, text)
-
     return plain_definitions(text)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.index.parsers import FileFacts, parse_definitions, parse_facts
+from coder.index.parsers import FileFacts, definitions, parse_facts
 
 SOURCES = sorted((Path(__file__).parents[1] / "cases" / "languages").glob("[Bb]ox.*"))
 SOURCES = [path for path in SOURCES if path.suffix != ".txt"]
@@ -30,7 +30,7 @@ def test_facts_of_a_language(path: Path) -> None:
     facts = parse_facts(path.name, text)
     expected = path.with_name(f"{path.name}.txt").read_text(encoding="utf-8")
     assert "".join(f"{line}\n" for line in describe(facts)) == expected
-    assert parse_definitions(path.name, text) == facts.definitions
+    assert definitions(path.name, text) == facts.definitions
     assert not {"return", "class", "Holds", "Counts"} & set(facts.uses)
 
 
@@ -63,4 +63,4 @@ def test_reads_language_without_grammar_by_lines() -> None:
 )
 def test_default_export_is_function(source: str, name: str) -> None:
     for path in ("a.js", "a.ts"):
-        assert [(item.name, item.kind) for item in parse_definitions(path, source)] == [(name, "function")]
+        assert [(item.name, item.kind) for item in definitions(path, source)] == [(name, "function")]
