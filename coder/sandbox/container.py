@@ -16,6 +16,10 @@ ENGINES = ("podman", "docker")
 """Podman first: it has no daemon that runs as root."""
 ENGINE_EXIT_CODES = (125, 126, 127)
 """Exit codes of an engine that could not start the command; 126 and 127 may also be the command's own."""
+FIXED_OPTIONS = (
+    "--rm --interactive --pull never --read-only --cap-drop ALL --hostname sandbox "
+    "--security-opt no-new-privileges --security-opt label=disable"
+)
 TMPFS = "rw,exec,nosuid,nodev,size=1g,mode=1777"
 GUARD_SCRIPT = (
     'exec 3<&0 < /dev/null; { cat; kill -KILL -1; } <&3 > /dev/null 2>&1 & exec 3<&-; "$@"; exit $?'
@@ -47,24 +51,8 @@ class Container:
             SandboxError: a path to mount contains a comma or a quote.
         """
         network = "bridge" if command.policy.network else "none"
-        arguments = [self.executable, "run", "--rm", "--interactive", "--pull", "never", "--network", network]
-        arguments += [
-            "--read-only",
-            "--cap-drop",
-            "ALL",
-            "--security-opt",
-            "no-new-privileges",
-            "--security-opt",
-            "label=disable",
-        ]
-        arguments += [
-            *_limit_options(command),
-            *self._user_options(),
-            "--hostname",
-            "sandbox",
-            "--tmpfs",
-            f"/tmp:{TMPFS}",
-        ]
+        arguments = [self.executable, "run", *FIXED_OPTIONS.split(), "--network", network]
+        arguments += [*_limit_options(command), *self._user_options(), "--tmpfs", f"/tmp:{TMPFS}"]
         arguments += [*_mount_options(command), "--workdir", str(command.cwd)]
         variables = {name: value for name, value in command.environment.items() if name not in HOST_VARIABLES}
         arguments += [
@@ -95,15 +83,8 @@ class Container:
 
 def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the engine's client needs to find its daemon; none reaches the container."""
-    names = (
-        "HOME",
-        "PATH",
-        "XDG_RUNTIME_DIR",
-        "DOCKER_HOST",
-        "DOCKER_CONTEXT",
-        "DOCKER_CONFIG",
-        "CONTAINER_HOST",
-    )
+    engine = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST")
+    names = ("HOME", "PATH", "XDG_RUNTIME_DIR", *engine)
     return {name: environment[name] for name in names if name in environment}
 
 
@@ -114,24 +95,14 @@ def _limit_options(command: CommandSpec) -> Iterator[str]:
     them.
     """
     limits = command.limits
-    yield from (
-        "--pids-limit",
-        str(limits.processes),
-        "--memory",
-        str(limits.resident_bytes),
-        "--memory-swap",
-        str(limits.resident_bytes),
-    )
-    yield from (
-        "--ulimit",
-        f"nofile={limits.open_files}:{limits.open_files}",
-        "--ulimit",
-        f"fsize={limits.file_bytes}:{limits.file_bytes}",
-    )
+    memory, processes = str(limits.resident_bytes), limits.processes
+    yield from ("--pids-limit", str(processes), "--memory", memory, "--memory-swap", memory)
     # The kernel counts processes per user. Engines request more by default than some hosts allow.
-    yield from ("--ulimit", "core=0:0", "--ulimit", f"nproc={4 * limits.processes}:{4 * limits.processes}")
+    bounds = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": 0, "nproc": 4 * processes}
     if limits.cpu_seconds is not None:
-        yield from ("--ulimit", f"cpu={limits.cpu_seconds}:{limits.cpu_seconds}")
+        bounds["cpu"] = limits.cpu_seconds
+    for name, bound in bounds.items():
+        yield from ("--ulimit", f"{name}={bound}:{bound}")
 
 
 def _mount_options(command: CommandSpec) -> Iterator[str]:

@@ -22,6 +22,14 @@ def engine(tmp_path: Path, script: str, name: str = "docker") -> Container:
     return Container(str(program), "python:3.12")
 
 
+START = (
+    "/usr/bin/docker run --rm --interactive --pull never --read-only --cap-drop ALL --hostname sandbox "
+    "--security-opt no-new-privileges --security-opt label=disable --network none --pids-limit 7 "
+    "--memory 1000000 --memory-swap 1000000 --ulimit nofile=9:9 --ulimit fsize=11:11 --ulimit core=0:0 "
+    "--ulimit nproc=28:28"
+)
+
+
 def container_argv(
     tree: Path, *, policy: Policy | None = None, limits: Limits | None = None, exposed: tuple[Path, ...] = ()
 ) -> list[str]:
@@ -47,33 +55,9 @@ def test_container_gets_image_and_worktree_only(
         tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3)
     )
     assert argv == [
-        *(
-            "/usr/bin/docker",
-            "run",
-            "--rm",
-            "--interactive",
-            "--pull",
-            "never",
-            "--network",
-            "none",
-            "--read-only",
-            "--cap-drop",
-            "ALL",
-        ),
-        *("--security-opt", "no-new-privileges", "--security-opt", "label=disable"),
-        *("--pids-limit", "7", "--memory", "1000000", "--memory-swap", "1000000"),
-        *(
-            "--ulimit",
-            "nofile=9:9",
-            "--ulimit",
-            "fsize=11:11",
-            "--ulimit",
-            "core=0:0",
-            "--ulimit",
-            "nproc=28:28",
-        ),
+        *START.split(),
         *("--ulimit", "cpu=3:3", "--user", f"{os.getuid()}:{os.getgid()}"),
-        *("--hostname", "sandbox", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,size=1g,mode=1777"),
+        *("--tmpfs", "/tmp:rw,exec,nosuid,nodev,size=1g,mode=1777"),
         *("--mount", "type=bind,src=SCRATCH,dst=SCRATCH", "--mount", f"type=bind,src={builds},dst={builds}"),
         *("--mount", f"type=bind,src={tree},dst={tree}"),
         *(
