@@ -538,6 +538,7 @@ def _mocha_result(test: dict[str, Any], outcome: Outcome, tree: Path) -> TestRes
 
 NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
+LITERAL_PATHS = NODE_REPORTER.with_name("literal_paths.cjs")
 NODE_REPORT = "report.jsonl"
 NODE_PROGRAMS = ("node", "tsx")
 SUFFIXES = (".js", ".mjs", ".cjs")
@@ -579,7 +580,9 @@ class NodeTest(NodeAdapter):
         if run.files:
             words = (*without_paths(words, run.tree, before_values=NODE_BEFORE_VALUES), *run.files)
         words = [path for word in words for path in _expand(word, run.tree)]
+        has_patterns = any(re.search(r"[\[?(]", word) for word in words if not word.startswith("-"))
         report = (
+            *((f"--require={LITERAL_PATHS}",) if has_patterns else ()),
             f"--test-reporter={NODE_REPORTER.as_uri()}",
             f"--test-reporter-destination={run.place / NODE_REPORT}",
         )

@@ -19,7 +19,7 @@ export default async function* report(source) {
   let open = []; // the tests that have started and contain the next one, outermost first
   const errors = new Map(); // the end of what each file wrote to stderr
   for await (const { type, data } of source) {
-    const file = data?.file ?? "";
+    const file = data?.file ? resolve(data.file) : ""; // relative in some events of Node 22
     if (type === "test:stderr") {
       errors.set(file, ((errors.get(file) ?? "") + data.message).slice(-LONGEST));
     }

@@ -22,6 +22,16 @@ def test_a_failure_beside_the_tests_asked_for_explains_the_exit_code(
     assert [(result.id, result.outcome) for result in report.results] == [("half.test.js::even", "passed")]
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_brackets_in_a_path_are_no_pattern(tmp_path: Path, make_runner: MakeRunner) -> None:
+    shutil.copytree(PROJECT, tmp_path, dirs_exist_ok=True)
+    name = "app/[id]/(group)/half.test.js"
+    test = (PROJECT / "half.test.js").read_text(encoding="utf-8")
+    write(tmp_path, {name: test.replace("./", "../../../")})
+    report = make_runner(tmp_path).run(tmp_path, [f"{name}::even"])
+    assert [(result.id, result.outcome) for result in report.results] == [(f"{name}::even", "passed")]
+
+
 ESM_TESTS = 'import test from "node:test";\n'
 CJS_TESTS = 'const { test } = require("node:test");\n'
 
