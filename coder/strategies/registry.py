@@ -146,14 +146,8 @@ def auto_strategy(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: S
         phase_notes = candidate_notes(context.log.records, candidate.id)
         if not phase_notes or is_abandoned(context, candidate):
             return candidate
-        files = list(
-            dict.fromkeys(
-                place.partition(":")[0]
-                for note in phase_notes
-                if isinstance(note, Sites)
-                for place in note.places
-            )
-        )
+        sites = (note.places for note in phase_notes if isinstance(note, Sites))
+        files = [*dict.fromkeys(place.partition(":")[0] for places in sites for place in places)]
         if len(files) >= MANY_FILES:
             return await log_strategy_choice(
                 "plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan

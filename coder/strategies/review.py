@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.events import CandidateForked, Event, FilesChanged
+from coder.core.events import CandidateForked, FilesChanged
 from coder.core.notes import Done, Findings, Note, ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.phases import REPAIR, REVIEW, PhaseName
@@ -18,7 +18,7 @@ from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
-from coder.python.source import decode_text, parse_module, split_lines
+from coder.python.source import Function, decode_text, parse_or_empty, split_lines
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import judge_change
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
@@ -164,7 +164,9 @@ ISSUE_CHARACTERS, BEHAVIOR_DIFF_CHARACTERS = 1_200, 2_000
 
 async def review_candidate(context: SessionContext, candidate: Candidate, reader: str) -> Findings | None:
     """Run one review in a fresh conversation; return its findings, None if it handed over none."""
-    number = 1 + sum(_is_review_by(record.event, candidate, reader) for record in context.log.records)
+    forks = [record.event for record in context.log.records if isinstance(record.event, CandidateForked)]
+    own = [fork for fork in forks if fork.candidate.startswith(f"{candidate.id}/review-")]
+    number = 1 + sum(fork.approach == reader for fork in own)
     reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
     context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
     is_behavior = reader == BEHAVIOR_REVIEWER
@@ -189,14 +191,6 @@ async def try_review(context: SessionContext, candidate: Candidate, reader: str)
     except (ModelError, LimitReached) as error:
         context.log.warn(f"The review by {reader} failed: {error}")
         return None
-
-
-def _is_review_by(event: Event, candidate: Candidate, reader: str) -> bool:
-    return (
-        isinstance(event, CandidateForked)
-        and event.candidate.startswith(f"{candidate.id}/review-")
-        and event.approach == reader
-    )
 
 
 async def _opening_message(context: SessionContext, candidate: Candidate, reader: str) -> str:
@@ -296,15 +290,11 @@ def editable_lines(finding: ReviewFinding, text: str) -> range:
     """
     if not finding.line:
         return range(len(split_lines(text)) + 2)
-    try:
-        nodes = [
-            node
-            for node in ast.walk(parse_module(text))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        ]
-    except (SyntaxError, ValueError, RecursionError):
-        nodes = []
-    spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
+    spans = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 2)
+        for node in ast.walk(parse_or_empty(text))
+        if isinstance(node, Function | ast.ClassDef)
+    ]
     enclosing = [lines for lines in spans if finding.line in lines]
     return (
         min(enclosing, key=len)

@@ -151,10 +151,6 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     return child
 
 
-def drop_candidate(context: SessionContext, candidate: Candidate, reason: str) -> None:
-    context.log.append(CandidateDropped(candidate=candidate.id, reason=reason))
-
-
 def find_duplicate(context: SessionContext, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
     """Return the sibling that made an equivalent change earlier; empty if there is none."""
     newest: dict[str, tuple[str, int]] = {}
@@ -201,9 +197,8 @@ async def race_branches(
     finally:
         for task in pending:
             task.cancel()
-            drop_candidate(
-                context, tasks[task], f"{winner.id} has it first." if winner else "The work was stopped."
-            )
+            reason = f"{winner.id} has it first." if winner else "The work was stopped."
+            context.log.append(CandidateDropped(candidate=tasks[task].id, reason=reason))
         await asyncio.gather(*pending, return_exceptions=True)
     return [branch for task, branch in tasks.items() if task not in pending and task.result()]
 
@@ -212,5 +207,5 @@ async def _grow_or_drop(
     context: SessionContext, branch: Candidate, grow: Callable[[Candidate], Awaitable[str]]
 ) -> bool:
     if reason := await grow(branch):
-        drop_candidate(context, branch, reason)
+        context.log.append(CandidateDropped(candidate=branch.id, reason=reason))
     return not reason
