@@ -327,10 +327,12 @@ class JudgedChange:
         old, new = ({path: texts[path] for path in self.sources if path in texts} for texts in self._texts)
         return old, new
 
-    def find_added_names(self) -> frozenset[str]:
+    @cached_property
+    def added_names(self) -> frozenset[str]:
         return find_added_names(*self.source_texts)
 
-    def find_removed_names(self) -> frozenset[str]:
+    @cached_property
+    def removed_names(self) -> frozenset[str]:
         old, new = self.source_texts
         return find_added_names(new, old)
 

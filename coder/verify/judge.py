@@ -431,7 +431,7 @@ class Judge:
             issue=change.issue,
             is_existing_test=not is_own,
             edited_sources=change.sources,
-            added_names=self._added_names,
+            added_names=change.added_names,
             after=result,
         )
         if reason:
@@ -442,13 +442,14 @@ class Judge:
             if self._old.is_contradicted(earlier) and not is_accepted:
                 return
             is_as_before = earlier != test or (red.when == "collect" and change.edits_only_imports(test))
-            if is_as_before and passes(self._old.on_base, earlier) and self._lacks_added_name(red):
+            if (
+                is_as_before
+                and passes(self._old.on_base, earlier)
+                and lacks_added_name(red, change.added_names)
+            ):
                 return  # it passed before, elsewhere or under other imports
         targets.green.append(test)
         targets.reds[test] = red.model_copy(update={"id": test})
-
-    def _lacks_added_name(self, red: TestResult) -> bool:
-        return lacks_added_name(red, self._added_names)
 
     def _find_earlier(self, test: str) -> str:
         """Return the id that a test of the change has on the base, where it may have moved; empty if new.
@@ -494,7 +495,7 @@ class Judge:
         elif self._old.is_contradicted(test):
             now = match_result(self._old.on_sources, test)
             name = find_missing_name(now.failure) if now and now.failure else ""
-            if name.rstrip("()") not in self._removed_names:
+            if name.rstrip("()") not in self._change.removed_names:
                 targets.contradicted.append(test)
             elif not is_moved:
                 self._facts.note("removed-test", f"{shorten_test_id(test)} went with {name}, which it tests")
@@ -506,14 +507,6 @@ class Judge:
             result.outcome == "passed" and test_function_of(result.id).rpartition("::")[2] == name
             for result in report.results
         )
-
-    @cached_property
-    def _added_names(self) -> frozenset[str]:
-        return self._change.find_added_names()
-
-    @cached_property
-    def _removed_names(self) -> frozenset[str]:
-        return self._change.find_removed_names()
 
     def _is_tied(self, red: TestResult) -> bool:
         if self._is_named(red.id):

@@ -18,6 +18,7 @@ from coder.python.source import (
     differs_in_code,
     is_docstring,
     parse_module,
+    parse_or_empty,
     split_lines,
 )
 
@@ -154,13 +155,9 @@ def generate_mutants(path: str, old: str, new: str) -> Iterator[Mutant]:
 
     At most `MOST_OF_A_LINE` mutants a line and `MOST_MUTANTS` in all.
     """
-    try:
-        tree = parse_module(new)
-    except (SyntaxError, ValueError):
-        return
     changed = {line for first, last, _ in _hunks(old, new) for line in range(first, last + 1)}
     counts: Counter[int] = Counter()
-    for node in ast.walk(tree):
+    for node in ast.walk(parse_or_empty(new)):
         line = getattr(node, "lineno", 0)
         if line not in changed or counts.total() >= MOST_MUTANTS:
             continue

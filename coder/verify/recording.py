@@ -108,7 +108,9 @@ class Recording:
                 self.exit_status = line["exit"]
                 self.loaded = line["loaded"]
                 self.reached = tuple(line.get("reached", ()))
-                self.lines = parse_lines(line.get("lines"))
+                lines: Mapping[str, Sequence[Sequence[int]]] | None = line.get("lines")
+                if lines is not None:
+                    self.lines = {path: (tuple(all_), tuple(left)) for path, (all_, left) in lines.items()}
 
     def _take_phase(self, line: Mapping[str, Any]) -> None:
         if line["when"] not in ("setup", "call"):
@@ -120,8 +122,8 @@ class Recording:
             outcome=outcome,
             when=line["when"],
             seconds=line["seconds"],
-            failure=parse_failure_record(line["failure"]) if outcome in ("failed", "error") else None,
-            body=parse_body(line.get("body")),
+            failure=parse_failure(line["failure"]) if outcome in ("failed", "error") else None,
+            body=BodyExecution(**line["body"]) if line.get("body") else None,
         )
         self._arrived[result.id] = time.monotonic()
         earlier = self._results.get(result.id)
@@ -159,28 +161,9 @@ def merge_results(first: TestResult, second: TestResult) -> TestResult:
     )
 
 
-def parse_body(record: dict[str, Any] | None) -> BodyExecution | None:
-    return BodyExecution(**record) if record else None
-
-
-def parse_lines(record: Mapping[str, Sequence[Sequence[int]]] | None) -> LinesRun | None:
-    """Convert recorded lines, by path: those that were watched, and those that did not run."""
-    if record is None:
-        return None
-    return {path: (tuple(watched), tuple(left)) for path, (watched, left) in record.items()}
-
-
-def parse_failure_record(record: dict[str, Any]) -> Failure:
-    frames = tuple(
-        Frame(path=path, line=line, function=function) for path, line, function in record["frames"]
-    )
-    return Failure(
-        type=record["type"],
-        message=record["message"],
-        frames=frames,
-        text=record["text"],
-        os_error=record.get("os_error"),
-    )
+def parse_failure(record: Mapping[str, Any]) -> Failure:
+    frames = [Frame(path=path, line=line, function=function) for path, line, function in record["frames"]]
+    return Failure(**{**record, "frames": tuple(frames)})
 
 
 LARGEST_BYTES = 16 << 20

@@ -419,10 +419,6 @@ def _module_name(path: str) -> str:
 
 def _bodies(text: str) -> dict[str, str]:
     """Return the dump of each definition without nested ones, by dotted name; the module's name is empty."""
-    try:
-        module = parse_module(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
     bodies: dict[str, str] = {}
 
     def visit(node: ast.AST, name: str) -> None:
@@ -443,7 +439,7 @@ def _bodies(text: str) -> dict[str, str]:
                 own.append(dump_node(child))
         bodies[name] = "\n".join(own)
 
-    visit(module, "")
+    visit(parse_or_empty(text), "")
     return bodies
 
 

@@ -35,7 +35,7 @@ from coder.verify.base import (
     patience,
     summarize_run,
 )
-from coder.verify.build import Builder, BuiltTrees, FailedBuild
+from coder.verify.build import Builder, BuiltTrees
 from coder.verify.change import JudgedChange
 from coder.verify.examination import ExaminationTools, examine_change
 from coder.verify.example import (
@@ -212,7 +212,7 @@ class WorktreeVerifier:
         tell: RunListener | None = None,
         seconds: float | None = None,
     ) -> ReproductionResult:
-        if unbuilt := self._build_sides(patch, progress):
+        if unbuilt := self._trees.prepare(patch.tree, progress):
             return ReproductionResult(rejected=(unbuilt.reason,))
         before = self._base.report or TestReport(command=self._runner.command)
         change = JudgedChange(
@@ -249,7 +249,7 @@ class WorktreeVerifier:
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
         change.learn_tests(report)
-        added_names = change.find_added_names() if change.sources else find_words(self._purpose.text)
+        added_names = change.added_names if change.sources else find_words(self._purpose.text)
         is_requested = match_test_ids(named)
         candidates = [
             result
@@ -270,7 +270,9 @@ class WorktreeVerifier:
             for hint in [suggest_name(name, known_tests if "::" in name else known_files)]
         ]
         problem = None if missing and report.problem and report.problem.kind == "no_tests" else report.problem
-        reproducing, rejected = [], [_describe_problem(problem)] if problem else []
+        reproducing, rejected = [], [problem.text] if problem else []
+        if report.is_cut:
+            rejected = [f"{text} {ENDLESS_TEST_ADVICE}" for text in rejected]
         for result in candidates:
             is_existing = not change.changes_test(result.id)
             reason = rejection_reason(
@@ -387,7 +389,7 @@ class WorktreeVerifier:
         started = time.monotonic()
         is_left_out = match_test_ids(excluded)
         named = [test for test in named if not is_left_out(test)]
-        if failed := self._build_sides(patch, progress):
+        if failed := self._trees.prepare(patch.tree, progress):
             facts = Facts(
                 before=TestReport(command=self._runner.command),
                 obstacle=failed.reason,
@@ -592,9 +594,6 @@ class WorktreeVerifier:
         known = [environment.sentence] if environment.sha256 else []
         return (*self._circumstances, *self._trees.circumstances, *known)
 
-    def _build_sides(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
-        return self._trees.prepare(patch.tree, progress)
-
 
 def _count_before(facts: Facts) -> Counts:
     """Return the base's results of the tests that ran on the change; partial where time ended these."""
@@ -602,8 +601,3 @@ def _count_before(facts: Facts) -> Counts:
     is_cut = facts.after is not None and facts.after.problem is not None
     counts = among.outcome_counts
     return counts.model_copy(update={"partial": True}) if is_cut else counts
-
-
-def _describe_problem(problem: RunProblem) -> str:
-    """Return a problem in words; for a time-out, with advice on testing code that hangs."""
-    return f"{problem.text} {ENDLESS_TEST_ADVICE}" if problem.kind == "timeout" else problem.text
