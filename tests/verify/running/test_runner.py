@@ -367,27 +367,6 @@ def test_files_in_private_home_are_no_harness_access(tmp_path: Path, make_runner
     )
 
 
-@pytest.mark.thorough
-def test_reads_every_line_of_report_between_progress(tmp_path: Path, make_runner: Run) -> None:
-    script = """
-import unittest
-
-class TestBoth(unittest.TestCase):
-    def test_first(self): ...
-    def test_second(self): ...
-
-print("  Applying 0001_initial...", end="", flush=True)
-print(" OK")
-unittest.main(verbosity=2)
-"""
-    write(tmp_path, {"run.py": script})
-    report = make_runner(tmp_path, command="python run.py").run(tmp_path)
-    assert [result.id for result in report.results] == [
-        "__main__.TestBoth.test_first",
-        "__main__.TestBoth.test_second",
-    ]
-
-
 def test_trees_of_other_content_build_elsewhere(tmp_path: Path, make_runner: Run) -> None:
     script = 'if [ -e "$GOCACHE" ]; then echo "not ok 1 - seen"; else echo "ok 1 - new"; fi\n'
     files = {"run.sh": f'echo 1..1\n{script}mkdir -p "$GOCACHE"\n', "calc.py": "X = 1\n"}
