@@ -31,6 +31,7 @@ class Recording:
         self._starts = 0
         self.collected: int | None = None
         """Number of tests selected to run; None if collection did not end."""
+        self._is_collected = False
         self.listed: list[str] = []
         """Ids of tests that were collected and are not run."""
         self.began = False
@@ -79,7 +80,7 @@ class Recording:
     def has_all_results(self) -> bool:
         """Whether all selected tests have ended, whatever the session does after them."""
         ran = sum(result.when != "collect" for result in self.results)
-        return bool(self.collected) and not self._open and ran >= (self.collected or 0)
+        return self._is_collected and not self._open and ran >= (self.collected or 1)
 
     @property
     def progress(self) -> str:
@@ -96,6 +97,7 @@ class Recording:
                 self.began, self.finished = True, False
             case "collected":
                 self.collected = max(self.collected or 0, line["count"])
+                self._is_collected = line.get("all", False)
             case "listed":
                 self.listed.append(line["id"])
             case "start":

@@ -143,7 +143,7 @@ class Recorder:
             for item in session.items:
                 self.write("listed", id=item.nodeid)
         else:
-            self.write("collected", count=len(session.items))
+            self.write("collected", count=len(session.items), all=True)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, Any, None]:
@@ -253,14 +253,14 @@ class FileByFile:
         del session.genitems
         nodes, self.recorder.request["shard"] = self.recorder.share_of(self.nodes), None
         for node, next_node in zip(nodes, [*nodes[1:], None]):  # noqa: B905 - new in Python 3.10
-            items = self.collect(session, node)
+            items = self.collect(session, node, is_last=next_node is None)
             if items:
                 tear_down_towards(session, items[0])
             for item, next_item in zip(items, [*items[1:], next_node]):  # noqa: B905
                 self.run(session, item, next_item)
         return True
 
-    def collect(self, session: Any, node: Any) -> list[Any]:
+    def collect(self, session: Any, node: Any, is_last: bool) -> list[Any]:
         """Return the tests of a file that are to be run."""
         with observed_warnings(session.config):
             session.items = list(session.genitems(node))
@@ -272,7 +272,7 @@ class FileByFile:
         if self.recorder.request.get("collect"):
             self.recorder.pytest_collection_finish(session)
             return []
-        self.recorder.write("collected", count=self.count)
+        self.recorder.write("collected", count=self.count, all=is_last)
         return put_off_cases(session.items)
 
     def run(self, session: Any, item: Any, next_item: Any) -> None:
