@@ -357,10 +357,6 @@ def _packages(components: Sequence[Component]) -> tuple[str, ...]:
     return tuple(sorted(directories, key=lambda path: (path.count("/"), path)))
 
 
-def _project_name(plan: Plan) -> str:
-    return module_of_path(plan.components[0].path).partition(".")[0]
-
-
 def _docstring(plan: Plan) -> str:
     parts = "\n".join(
         f"- {module_of_path(component.path)}: {component.purpose}" for component in plan.components
@@ -370,7 +366,7 @@ def _docstring(plan: Plan) -> str:
 
 
 def _pyproject(plan: Plan, packages: Sequence[str], distributions: Sequence[str], tree: Path) -> str:
-    name = _project_name(plan)
+    name = module_of_path(plan.components[0].path).partition(".")[0]
     is_src = any(component.path.startswith("src/") for component in plan.components)
     modules = [
         module_of_path(component.path)

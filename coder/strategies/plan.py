@@ -42,9 +42,8 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
             failure = result.failure
             if failure:
                 failures += 1
-                context.log.warn(
-                    f"A step failed, and the planner is asked again: {' '.join(failure.split())[:300]}"
-                )
+                why = " ".join(failure.split())[:300]
+                context.log.warn(f"A step failed, and the planner is asked again: {why}")
             elif remaining_steps:
                 plan = plan.model_copy(update={"steps": remaining_steps})
                 if context.task.plan is None:
@@ -64,18 +63,9 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
             if failures >= context.task.budget.attempts:
                 return await explain(context, candidate)
             result = result._replace(failure=failure)
-            plan = await run_phase(
-                planner_context,
-                planner,
-                judging_phase(
-                    candidate,
-                    step,
-                    remaining_steps,
-                    result,
-                    remaining_attempts=min(attempts_left(context), context.task.budget.attempts - failures),
-                ),
-                1,
-            )
+            left = min(attempts_left(context), context.task.budget.attempts - failures)
+            phase = judging_phase(candidate, step, remaining_steps, result, remaining_attempts=left)
+            plan = await run_phase(planner_context, planner, phase, 1)
         if isinstance(plan, GiveUp):
             context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate
