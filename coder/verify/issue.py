@@ -1,6 +1,5 @@
 """Ties of tests and changes to an issue: words, examples and errors."""
 
-import ast
 import builtins
 import re
 from collections import Counter
@@ -15,7 +14,6 @@ from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.index.languages import LANGUAGES
 from coder.index.parsers import definitions
-from coder.python.source import Function, parse_or_empty
 from coder.verify.select import project_files
 from coder.verify.test_edits import source_of_test
 
@@ -247,7 +245,7 @@ def read_test_source(tree: Path, test: str) -> str:
     """Return the source of a test; its whole file where its language is unknown or it is not found there."""
     text, path = _file_text(tree, test), test_file_of(test)
     if path.endswith(".py"):
-        return _python_test(text, test)
+        return source_of_test(path, text, test)
     return (source_of_test(path, text, test) if path.endswith(SUFFIXES) else "") or text
 
 
@@ -263,11 +261,3 @@ def _file_text(tree: Path, test: str) -> str:
     titled = (tree / path for path in project_files(tree) if Path(path).suffix in TITLED_SUFFIXES)
     texts = map(read_regular_text, islice(titled, MOST_TITLED_FILES))
     return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
-
-
-def _python_test(text: str, test: str) -> str:
-    name = test.rpartition("::")[2].partition("[")[0]
-    nodes = [
-        node for node in ast.walk(parse_or_empty(text)) if isinstance(node, Function) and node.name == name
-    ]
-    return "\n".join(ast.get_source_segment(text, node) or "" for node in nodes)

@@ -28,7 +28,9 @@ def find_replaced_assertions(
     found: dict[ReplacedAssertion, None] = {}
     for function in dict.fromkeys(map(test_function_of, tests)):
         path = test_file_of(function)
-        before, after = (_lines_of_test(texts.get(path, ""), function) for texts in (old, new))
+        before, after = (
+            source_of_test(path, texts.get(path, ""), function).splitlines() for texts in (old, new)
+        )
         if before == after:
             before, after = (texts.get(path, "").splitlines() for texts in (old, new))
         found |= {
@@ -41,29 +43,6 @@ def find_replaced_assertions(
     return tuple(found)[:MOST_SHOWN]
 
 
-def _lines_of_test(text: str, test: str) -> list[str]:
-    """Return the lines of a test function in the text of its file; none if it is not found."""
-    path = test_file_of(test)
-    if path.endswith(".py"):
-        function = _find_function(text, test)
-        return (ast.get_source_segment(text, function) or "").splitlines() if function else []
-    return source_of_test(path, text, test).splitlines()
-
-
-def _find_function(text: str, test: str) -> Function | None:
-    node: ast.AST = parse_or_empty(text)
-    for name in test_function_of(test).split("::")[1:]:
-        inner = (
-            child
-            for child in ast.iter_child_nodes(node)
-            if isinstance(child, Function | ast.ClassDef) and child.name == name
-        )
-        if (found := next(inner, None)) is None:
-            return None
-        node = found
-    return node if isinstance(node, Function) else None
-
-
 def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield what of the old is replaced or removed, with what is in its place."""
     for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -73,7 +52,15 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def source_of_test(path: str, text: str, test_id: str) -> str:
-    """Return the lines of a test in its file: its function, or the block under its title; empty if none."""
+    """Return the lines of a test in its file: its function, or the block under its title; empty if none.
+
+    Of functions of one name in a Python file these are all: a class may inherit its tests.
+    """
+    if path.endswith(".py"):
+        name = test_id.rpartition("::")[2].partition("[")[0]
+        nodes = ast.walk(parse_or_empty(text))
+        functions = [node for node in nodes if isinstance(node, Function) and node.name == name]
+        return "\n".join(ast.get_source_segment(text, node) or "" for node in functions)
     names, own, lines = names_of(test_id), test_id.rpartition("::")[2], text.split("\n")
     blocks = [
         (definition.start - 1, definition.end)
