@@ -139,14 +139,15 @@ class BehaviorRuns:
         if not all(side.is_recorded for side in self._sides) or self._seconds <= 0:
             return None
         deadline = time.monotonic() + self._seconds
+
+        def record(runner: PytestRunner, tree: Path) -> RecordedCalls:
+            seconds = self._seconds / 2
+            request = call_request(tree, code, targets=targets, command=runner.command, seconds=seconds)
+            limit = self._seconds + run_seconds
+            return runner.record_calls(tree, [*targets, *tests], request, timeout_seconds=limit)
+
         with ThreadPoolExecutor(2) as pool:
-            records = pool.map(
-                lambda side, tree: self._record(
-                    side, tree, code, targets=targets, tests=tests, run_seconds=run_seconds
-                ),
-                self._sides,
-                (base, change),
-            )
+            records = pool.map(record, self._sides, (base, change))
             (old_records, old_problem, red), (new_records, new_problem, _) = records
         old, new = read_answers(old_records), read_answers(new_records)
         problems = [problem.text for problem in (old_problem, new_problem) if problem]
@@ -163,22 +164,6 @@ class BehaviorRuns:
             raised=code.raised,
             is_cut=code.has_fields or any(record["kind"] == CUT for record in (*old_records, *new_records)),
             problem=problems[0] if problems else "",
-        )
-
-    def _record(
-        self,
-        runner: PytestRunner,
-        tree: Path,
-        code: ChangedCode,
-        *,
-        targets: Sequence[str],
-        tests: Sequence[str],
-        run_seconds: float,
-    ) -> RecordedCalls:
-        """Run tests in a tree, and record the answers to their calls."""
-        request = call_request(tree, code, targets=targets, command=runner.command, seconds=self._seconds / 2)
-        return runner.record_calls(
-            tree, [*targets, *tests], request, timeout_seconds=self._seconds + run_seconds
         )
 
     def _replay_all(

@@ -714,7 +714,8 @@ class CommandSelection:
         report = self._make_runner(project).run(tree, files, timeout_seconds=SAMPLE_SECONDS)
         reason, is_unusable = "", False
         if shared := shared_failure(report):
-            reason, is_unusable = shared, not is_missing_module(report)
+            lacks_module = any(_headline(red).startswith(MISSING_MODULE) for red in report.failures)
+            reason, is_unusable = shared, not lacks_module  # which can be installed
         elif report.problem is not None and not any(result.green for result in report.results):
             reason = report.problem.text
         return Rejection(command=report.command, reason=reason, is_unusable=is_unusable) if reason else None
@@ -771,11 +772,6 @@ def shared_failure(report: TestReport) -> str:
     if not is_certain and (len(ran) < LEAST_SAMPLED or _is_bug(example)):
         return ""
     return f"{count} of {len(ran)} tests fail with {headline}"
-
-
-def is_missing_module(report: TestReport) -> bool:
-    """Tell whether tests lack a module, which can be installed."""
-    return any(_headline(result).startswith(MISSING_MODULE) for result in report.failures)
 
 
 def sample_files(tree: Path) -> tuple[str, ...]:

@@ -537,7 +537,12 @@ class WorktreeVerifier:
         timer.daemon = True  # a session that ends before the examination does not wait for it
         timer.start()
         with self._cutoff.offer(cut) if self._cutoff else nullcontext():
-            is_complete = self._examine(change, facts, runs, cut, limit, progress)
+            if facts.targets and self._runner.is_recorded:
+                plain_seconds = min(limit, PLAIN_TIMES * facts.target_seconds)
+                facts.obstacle = runs.find_contradiction(facts.targets, seconds=plain_seconds, cut=cut)
+            is_complete = not cut.is_set()
+            if self._tools is not None and is_complete and not facts.obstacle:
+                is_complete = examine_change(change, facts, self._tools(cut), cut=cut, progress=progress)
         seconds = time.monotonic() - started
         if not is_complete and verdict.kind.shows_fix:
             rule = "unexamined" if seconds >= limit else "interrupted"
@@ -549,24 +554,6 @@ class WorktreeVerifier:
                 "stages": {**verdict.stages, "checks": verdict.stages.get("checks", 0.0) + seconds},
             }
         )
-
-    def _examine(
-        self,
-        change: JudgedChange,
-        facts: Facts,
-        runs: Runs,
-        cut: threading.Event,
-        seconds: float,
-        progress: Progress | None,
-    ) -> bool:
-        """Examine a change; return whether it came to all that decides."""
-        if facts.targets and self._runner.is_recorded:
-            facts.obstacle = runs.find_contradiction(
-                facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds), cut=cut
-            )
-        if self._tools is None or facts.obstacle or cut.is_set():
-            return not cut.is_set()
-        return examine_change(change, facts, self._tools(cut), cut=cut, progress=progress)
 
     def preview(
         self,
