@@ -60,6 +60,7 @@ SETTINGS = {
     "core.trustctime": "true",
     "core.checkStat": "default",
     "blame.ignoreRevsFile": "",
+    "diff.orderFile": os.devnull,
     "color.ui": "false",
     "advice.detachedHead": "false",
 }

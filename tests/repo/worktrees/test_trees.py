@@ -26,6 +26,7 @@ def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
     for key, value in {
         "diff.noprefix": "true",
         "diff.mnemonicPrefix": "true",
+        "diff.orderFile": "missing",
         "color.ui": "always",
         "diff.external": f"touch {tmp_path}/ran",
         "diff.evil.textconv": f"touch {tmp_path}/ran; cat",
