@@ -13,7 +13,7 @@ from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
 from coder.core.verdict import RunProblem, TestResult
 from coder.verify.failures import frames_in_tree
 from coder.verify.launch import files_below, prepare_launch
-from coder.verify.layout import option_words, pytest_options
+from coder.verify.layout import option_words, pytest_options, test_file_predicate
 from coder.verify.project import Project
 from coder.verify.recording import Recording, find_error_line
 from coder.verify.run import read_json_lines
@@ -61,7 +61,7 @@ class PytestTracer:
                 },
                 "coder_trace": {
                     "lines": str(place / "lines"),
-                    "sources": [*source_files(tree)],
+                    "sources": [*_find_sources(tree, self._project.command.text)],
                     "first": [*tests],
                     "seconds": seconds,
                 },
@@ -132,9 +132,14 @@ def _read_traces(place: Path) -> Traces:
     )
 
 
-def source_files(tree: Path) -> Iterator[str]:
+def _find_sources(tree: Path, command: str) -> Iterator[str]:
     """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
-    return (path for path in files_below(tree) if path.endswith(".py") and not is_test_path(path))
+    is_collected = test_file_predicate(tree, command)
+    return (
+        path
+        for path in files_below(tree)
+        if path.endswith(".py") and not is_test_path(path) and not is_collected(path)
+    )
 
 
 def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:

@@ -98,6 +98,16 @@ def test_follows_sources_imported_by_another_path(trace: Trace) -> None:
     assert trace(files, [EMPTY]).tests[0].lines == {"src/shop.py": (3, 9, 10)}
 
 
+def test_a_file_that_the_configuration_collects_is_no_source(trace: Trace) -> None:
+    files = {
+        "pytest.ini": "[pytest]\npython_files = check_*.py\npythonpath = .\n",
+        "shop.py": FILES["shop.py"],
+        "checks/check_shop.py": FILES["tests/test_shop.py"],
+    }
+    traces = trace(files, ["checks/check_shop.py::test_empty"])
+    assert {path for test in traces.tests for path in test.lines} == {"shop.py"}
+
+
 @pytest.mark.thorough
 def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
