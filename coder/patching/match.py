@@ -114,7 +114,7 @@ def _match_by_alignment(hunk: PatchHunk, text: LineIndex, offset: int) -> MatchR
     if any(run.added for run in hunk.runs) and (
         alignment is None or any(not run.removed for run in hunk.runs)
     ):
-        reverse_alignment = align_hunk(_reverse(hunk), text)
+        reverse_alignment = align_hunk(replace(hunk, lines=hunk.reversed_lines), text)
     if _is_deleted(hunk, text):
         return AlreadyApplied(hunk=hunk)
     if (
@@ -240,13 +240,6 @@ def _overlap(at: int | None, positions: Sequence[int], new: int, hunk: PatchHunk
     return any(
         new - len(hunk.old_lines) < old < new + len(hunk.new_lines)
         for old in (positions if at is None else (at,))
-    )
-
-
-def _reverse(hunk: PatchHunk) -> PatchHunk:
-    marks = {"+": "-", "-": "+"}
-    return replace(
-        hunk, lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines)
     )
 
 

@@ -85,6 +85,12 @@ class PatchHunk:
         return tuple(runs)
 
     @property
+    def reversed_lines(self) -> tuple[HunkLine, ...]:
+        """Lines that take the change back."""
+        marks = {"+": "-", "-": "+", " ": " "}
+        return tuple(replace(line, mark=marks[line.mark]) for line in self.lines)
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the lines, independent of the header."""
         return hashlib.sha256(
@@ -485,14 +491,8 @@ def reverse_patch(patch: FilePatch) -> FilePatch:
         creates=header.deletes,
         deletes=header.creates,
     )
-    marks = {"+": "-", "-": "+"}
     hunks = tuple(
-        replace(
-            hunk,
-            start=hunk.new_start,
-            new_start=hunk.start,
-            lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines),
-        )
+        replace(hunk, start=hunk.new_start, new_start=hunk.start, lines=hunk.reversed_lines)
         for hunk in patch.hunks
     )
     return FilePatch(header=reversed_header, hunks=hunks)

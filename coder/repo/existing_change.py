@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from coder.core.errors import NothingToJudgeError, SameTreesError, UserError
@@ -54,8 +53,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
     """
     git = find_checkout(directory).git
     if revision is None:
-        with TemporaryDirectory(prefix="coder-") as scratch:
-            snapshot = take_snapshot(git, head=_resolve_commit(git, "HEAD"), index=Path(scratch, "index"))
+        snapshot = take_snapshot(git, head=_resolve_commit(git, "HEAD"))
         base = _resolve_commit(git, against or "HEAD")
         _refuse_conflicts(git)
         if git.resolve_tree(snapshot.commit) != git.resolve_tree("HEAD"):
@@ -257,8 +255,7 @@ def read_work_tree(directory: Path) -> WorkTreeState:
         UserError: there is none, or none that can be worked with.
     """
     place = find_checkout(directory)
-    with TemporaryDirectory(prefix="coder-") as scratch:
-        snapshot = take_snapshot(place.git, head=place.head, index=Path(scratch, "index"))
+    snapshot = take_snapshot(place.git, head=place.head)
     return WorkTreeState(
         git=place.git,
         root=place.root,

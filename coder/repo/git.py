@@ -214,6 +214,14 @@ class Git:
     def with_index(self, index: Path) -> "Git":
         return replace(self, index=index)
 
+    @contextmanager
+    def scratch_index(self, tree: str) -> Iterator["Git"]:
+        """Provide git with an index of its own, which holds a tree."""
+        with tempfile.TemporaryDirectory(prefix="coder-") as scratch:
+            git = self.with_index(Path(scratch) / "index")
+            git.call("read-tree", tree)
+            yield git
+
     def call(
         self,
         *arguments: str,

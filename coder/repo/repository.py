@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copy2
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from coder.core.errors import GitError, UserError
@@ -459,9 +458,7 @@ def export_tree(source: Path, tree: str, target: Path) -> None:
     """
     place = find_checkout(source)
     target.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="coder-") as scratch:
-        index = place.git.with_index(Path(scratch) / "index")
-        index.call("read-tree", place.git.resolve_tree(tree))
+    with place.git.scratch_index(place.git.resolve_tree(tree)) as index:
         index.call("checkout-index", "--all", f"--prefix={target.resolve()}/")
     ignored_paths = artifacts.find_ignored_paths(place.git)
     paths = {path: path for path in artifacts.select_artifacts(place.root, ignored_paths)}

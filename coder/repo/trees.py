@@ -85,23 +85,19 @@ def compose_tree(git: Git, *, old: str, new: str, paths: Collection[str]) -> str
         for path, entry in changed_entries(git, old=old, new=new).items()
         if _is_within(path, selected)
     ]
-    with TemporaryDirectory(prefix="coder-") as scratch:
-        index = git.with_index(Path(scratch) / "index")
-        index.call("read-tree", old)
+    with git.scratch_index(old) as index:
         index.call("update-index", "-z", "--index-info", stdin=b"".join(lines))
         return index.text("write-tree", "--missing-ok")
 
 
 def merge_change(git: Git, *, old: str, new: str, onto: str) -> str | None:
     """Apply the change from `old` to `new` to the tree `onto` by a three-way merge; None if it conflicts."""
-    with TemporaryDirectory(prefix="coder-") as scratch:
-        index = git.with_index(Path(scratch) / "index")
-        index.call("read-tree", onto)
+    with git.scratch_index(onto) as index:
         if index.call("read-tree", "-i", "-m", "--aggressive", old, onto, new, accept=None).status != 0:
             return None
         merged: list[bytes] = []
         for path, entries in _unmerged_entries(index):
-            entry = _merge_file(git, entries, Path(scratch))
+            entry = _merge_file(git, entries)
             if entry is None:
                 return None
             merged.append(entry.index_line(path))
@@ -117,9 +113,7 @@ def apply_to_tree(git: Git, diff: str, *, onto: str, root: Path, reverse: bool =
     """
     if not diff:
         return git.resolve_tree(onto)
-    with TemporaryDirectory(prefix="coder-") as scratch:
-        index = git.with_index(Path(scratch) / "index")
-        index.call("read-tree", onto)
+    with git.scratch_index(onto) as index:
         options = ("--cached", "--whitespace=nowarn", *(["--reverse"] if reverse else []))
         if index.call("apply", *options, "-", stdin=encode_diff(diff, root), accept=None).status != 0:
             return None
@@ -182,19 +176,15 @@ def _unmerged_entries(index: Git) -> list[tuple[str, Sequence[TreeEntry | None]]
     return [(path, [entries.get(stage) for stage in "123"]) for path, entries in stages]
 
 
-def _merge_file(git: Git, entries: Sequence[TreeEntry | None], scratch: Path) -> TreeEntry | None:
+def _merge_file(git: Git, entries: Sequence[TreeEntry | None]) -> TreeEntry | None:
     old, ours, theirs = entries
-    if (
-        old is None
-        or ours is None
-        or theirs is None
-        or any(entry.mode not in REGULAR for entry in (old, ours, theirs))
-    ):
+    if old is None or ours is None or theirs is None or {old.mode, ours.mode, theirs.mode} - {*REGULAR}:
         return None
-    files = {"ours": ours, "old": old, "theirs": theirs}
-    for name, entry in files.items():
-        (scratch / name).write_bytes(git.call("cat-file", "blob", entry.blob).stdout)
-    merged = git.call("merge-file", "-p", "-q", *(str(scratch / name) for name in files), accept=None)
+    with TemporaryDirectory(prefix="coder-") as scratch:
+        files = [Path(scratch, name) for name in ("ours", "old", "theirs")]
+        for file, entry in zip(files, (ours, old, theirs), strict=True):
+            file.write_bytes(git.call("cat-file", "blob", entry.blob).stdout)
+        merged = git.call("merge-file", "-p", "-q", *map(str, files), accept=None)
     if merged.status != 0:
         return None
     blob = git.text("hash-object", "-w", "--stdin", stdin=merged.stdout)

@@ -260,11 +260,14 @@ def format_exclusions(left_out: Mapping[str, str]) -> tuple[str, ...]:
 SUBMODULE_MODE = "160000"
 
 
-def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
+def take_snapshot(git: Git, *, head: str, index: Path | None = None) -> WorkTreeSnapshot:
     """Commit the work tree on top of `head`, unmerged files with their conflict markers.
 
-    Only `index` is written.
+    Only `index` is written, by default a temporary one.
     """
+    if index is None:
+        with TemporaryDirectory(prefix="coder-") as scratch:
+            return take_snapshot(git, head=head, index=Path(scratch, "index"))
     assert git.git_dir is not None
     # Its timestamps are kept, since git uses them to detect files that may have changed.
     copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
@@ -319,8 +322,7 @@ def _changed_submodules(git: Git, submodules: Mapping[str, str]) -> Iterator[tup
             if head is None or head != commit:
                 yield path, "another commit of this submodule is checked out"
                 continue
-            with TemporaryDirectory(prefix="coder-") as scratch:
-                snapshot = take_snapshot(inner, head=head, index=Path(scratch, "index"))
+            snapshot = take_snapshot(inner, head=head)
             is_changed = inner.resolve_tree(snapshot.commit) != inner.resolve_tree(head)
         except (GitError, UserError, OSError) as error:
             yield path, f"this submodule cannot be read: {error}"
