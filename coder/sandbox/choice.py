@@ -106,7 +106,7 @@ def backends() -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
     if sys.platform == "darwin":
         yield "Seatbelt", Seatbelt
         return
-    yield "bubblewrap", lambda: Bubblewrap(_find_system_bubblewrap(), "bubblewrap")
+    yield "bubblewrap", lambda: Bubblewrap(_find_program("bwrap"), "bubblewrap")
     yield "bundled bubblewrap", lambda: Bubblewrap(_find_bundled_bubblewrap(), "bundled bubblewrap")
     yield "Landlock", Landlock
 
@@ -114,7 +114,7 @@ def backends() -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
 def container_backends(image: str) -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
     """Yield a factory of a backend for each engine that may run `image`."""
     for name in ENGINES:
-        yield name, lambda name=name: Container(_find_engine(name), image)  # type: ignore[misc]
+        yield name, lambda name=name: Container(_find_program(name), image)  # type: ignore[misc]
 
 
 def plugin_backends(name: str, image: str | None) -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
@@ -151,13 +151,7 @@ def probe_backend(backend: SandboxBackend) -> str:
         )
 
 
-def _find_system_bubblewrap() -> str:
-    if (executable := shutil.which("bwrap", path=SYSTEM_PATH)) is None:
-        raise SandboxError("not installed")
-    return executable
-
-
-def _find_engine(name: str) -> str:
+def _find_program(name: str) -> str:
     if (executable := shutil.which(name, path=SYSTEM_PATH)) is None:
         raise SandboxError("not installed")
     return executable

@@ -6,6 +6,7 @@ import pwd
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -148,20 +149,11 @@ def check_directory(place: Path) -> None:
 
 def home_directories() -> tuple[Path, ...]:
     """Return the user's home directories by the environment and the password database."""
-    candidates = [
-        os.environ.get("HOME", ""),
-        pwd.getpwuid(os.getuid()).pw_dir if _has_password_entry() else "",
-    ]
+    candidates = [os.environ.get("HOME", "")]
+    with suppress(KeyError):  # the user of a container may have no entry
+        candidates.append(pwd.getpwuid(os.getuid()).pw_dir)
     homes = (Path(os.path.realpath(home)) for home in candidates if home.startswith("/"))
     return tuple(dict.fromkeys(home for home in homes if len(home.parts) > 1))
-
-
-def _has_password_entry() -> bool:
-    try:
-        pwd.getpwuid(os.getuid())
-    except KeyError:  # the user of a container may have no entry
-        return False
-    return True
 
 
 def _exposable_paths(requested: Iterable[Path], hidden: tuple[Path, ...]) -> Iterator[Path]:
