@@ -87,6 +87,10 @@ class Repository(Protocol):
         """The git tree of `base`."""
 
     @property
+    def copied_paths(self) -> Mapping[str, str]:
+        """Paths in the user's checkout that git hides and tests need, by where checkouts get a copy."""
+
+    @property
     def dirty(self) -> bool:
         """Whether `base` holds uncommitted work."""
 

@@ -94,24 +94,25 @@ def content_key(root: Path, paths: Sequence[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def describe_environment(project: Project, root: Path) -> str:
+def describe_environment(project: Project, root: Path, copied: Iterable[str] = ()) -> str:
     """Return what results of a project's tests depend on outside of its tracked files.
 
-    These are interpreter, command, variables, installed packages by name and time, and the extension modules
-    of the checkout at `root`. The hash seed, which each session draws, is left out.
+    These are interpreter, command, variables, installed packages by name and time, the extension modules of
+    the checkout at `root`, and its untracked files that are `copied` to where tests run. The hash seed, which
+    each session draws, is left out.
     """
     prefix = project.interpreter.parent.parent
     packages = [
         file for folder in prefix.glob("lib/python*/site-packages") for file in sorted(folder.iterdir())
     ]
-    modules = [root / path for path in find_modules(root)]
+    files = sorted({root / path for path in (*find_modules(root), *copied)})
     return "\n".join(
         (
             str(project.interpreter),
             project.command.text,
             project.overlay.evidence_sentence if project.overlay else "",
             *(f"{name}={value}" for name, value in sorted(project.environment.items()) if name != SEED),
-            *(f"{file} {file.lstat().st_mtime_ns}" for file in (*packages, *modules)),
+            *(f"{file} {file.lstat().st_mtime_ns}" for file in (*packages, *files) if os.path.lexists(file)),
         )
     )
 

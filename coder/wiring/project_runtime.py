@@ -235,7 +235,7 @@ class ProjectRuntime:
         facts = (
             __version__,
             repository.base_tree,
-            describe_environment(self.project, repository.root),
+            describe_environment(self.project, repository.root, repository.copied_paths.values()),
             f"{self.sandbox.is_sandboxed} {sorted(self.sandbox_remedies)}",
         )
         return RunStore(self.history_path.with_suffix(".runs"), "\n".join(facts), mask=self.mask)

@@ -65,6 +65,7 @@ class FakeRepository:
     base: str = "base"
     base_tree: str = "base"
     dirty: bool = False
+    copied_paths: dict[str, str] = field(default_factory=dict)
     deliveries: list[str] = field(default_factory=list)
     closed: bool = False
     fits_on_head: bool = True

@@ -5,7 +5,9 @@ import time
 from pathlib import Path
 
 from coder.core.verdict import RunProblem, TestReport
-from coder.verify.run_store import LONGEST_SECONDS, RunStore, content_key
+from coder.sandbox.process import ProcessSandbox
+from coder.verify.run_store import LONGEST_SECONDS, RunStore, content_key, describe_environment
+from tests.builders import find_project, write
 
 
 def report(seconds: float, problem: RunProblem | None = None) -> TestReport:
@@ -23,6 +25,17 @@ def test_the_same_run_in_the_same_environment_is_made_once(tmp_path: Path) -> No
     assert elsewhere.recall(("content", "targets", "t.py"), lambda: report(3.0)).seconds == 3.0
     store.change_environment("clock 1.2 is installed")
     assert store.recall(("content", "targets", "t.py"), lambda: report(4.0)).seconds == 4.0
+
+
+def test_environment_is_another_without_a_file_that_tests_run_with(
+    tmp_path: Path, sandbox: ProcessSandbox
+) -> None:
+    write(tmp_path, {"test_a.py": "def test_a(): pass", "_version.py": "version = '1'"})
+    project = find_project(tmp_path, sandbox=sandbox, environment={})
+    before = describe_environment(project, tmp_path, ["_version.py"])
+    assert describe_environment(project, tmp_path, ["_version.py"]) == before
+    (tmp_path / "_version.py").unlink()
+    assert describe_environment(project, tmp_path, ["_version.py"]) != before
 
 
 def test_what_did_not_end_is_old_or_is_not_wanted_is_run_again(tmp_path: Path) -> None:
