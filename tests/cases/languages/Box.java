@@ -5,6 +5,6 @@ public class Box<T> extends Shelf<T> implements Sized {
     Box() {}
     @Override
     public int size() { int local = helper("size"); return local; }
-    interface Part { void open(); }
+    interface Part extends Base { void open(); }
     enum Kind { SMALL }
 }
