@@ -23,8 +23,7 @@ from benchmarks.historical_fixes import clone_at
 from benchmarks.mutations import IN_FUNCTIONS, OUTSIDE, Mutation, random_mutations
 from benchmarks.suites import Suite
 from coder.core.paths import is_test_path, match_test_ids
-from coder.verify.select import select_test_files
-from coder.warm.tracing import source_files
+from coder.verify.select import project_files, select_test_files
 
 MOST_TRIED = 20
 """Faults that are tried for each one that counts."""
@@ -107,7 +106,9 @@ class Project:
 def draw_faults(tree: Path, seed: int) -> Iterator[Mutation]:
     """Yield faults endlessly, one in the body of a function and one outside by turns."""
     sources = [
-        path for path in source_files(tree) if not path.startswith(NO_SOURCES) and not is_test_path(path)
+        path
+        for path in sorted(project_files(tree))
+        if path.endswith(".py") and not path.startswith(NO_SOURCES) and not is_test_path(path)
     ]
     inside = random_mutations(tree, sources, [], seed=seed, kinds=IN_FUNCTIONS)
     outside = random_mutations(tree, sources, [], seed=seed, kinds=OUTSIDE)

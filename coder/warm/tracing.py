@@ -61,7 +61,7 @@ class PytestTracer:
                 },
                 "coder_trace": {
                     "lines": str(place / "lines"),
-                    "sources": [*_find_sources(tree, self._project.command.text)],
+                    "sources": [*_find_sources(tree, self.project.command.text)],
                     "first": [*tests],
                     "seconds": seconds,
                 },
