@@ -152,8 +152,10 @@ class CoderApp(KeyedApp[None]):
     async def _warm_up(self) -> None:
         """Load earlier messages, completion, the model, and what shows a session, while the user types."""
         messages = await asyncio.to_thread(self._services.read_messages)
-        self._main.query_one(Prompt).add_earlier(messages)
         await asyncio.to_thread(import_module, "coder.ui.tui.completion")
+        if not self._main.is_attached:  # the user has left already
+            return
+        self._main.query_one(Prompt).add_earlier(messages)
         await self._main.add_completion(self._services)
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")

@@ -555,7 +555,9 @@ PHPUNIT = ReportRunner(
     reports="report.xml",
     suffixes=(".php",),
     test_files=re.compile(r"Test\.php$"),
-    error=re.compile(r"^PHP (?:Fatal|Parse) error: .* in (?P<path>/\S+?)(?::| on line )(?P<line>\d+)$", re.M),
+    error=re.compile(
+        r"^(?:PHP )?(?:Fatal|Parse) error: .* in (?P<path>/\S+?)(?::| on line )(?P<line>\d+)$", re.M
+    ),
     position=re.compile(r"^\s*(?P<path>/[^:\n]+\.\w+):(?P<line>\d+)$", re.M),
     describe=_describe_phpunit,
 )
