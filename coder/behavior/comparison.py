@@ -20,7 +20,6 @@ CUT = "cut"
 AGAIN = "again"
 """Kind of the second answer to the very call that a test makes."""
 RAISES = "raises "
-INSTANCE = "an instance"
 TIME_OUT = "time-out"
 ACCIDENTAL = (
     *("TypeError", "AttributeError", "IndexError", "KeyError", "NameError", "UnboundLocalError"),
@@ -68,10 +67,6 @@ class CallAnswer(NamedTuple):
     """Another answer to a call of the same text on the same side, where there is one."""
     is_steady: bool = True
     """False if the very call was answered otherwise a second time, such as with a duration."""
-    of: str = ""
-    """The call of which this is a variation, empty for one that a test makes."""
-    varied: str = ""
-    """Name of the argument that varies."""
     exact: str = ""
     """Text with hidden state and marks of objects that occur twice; empty where equal calls differ in it."""
 
@@ -128,8 +123,6 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
             module=record["module"],
             code_name=record["code"],
             environment=record.get("environment") or {},
-            of=record.get("of", "").replace(SHARED, ""),
-            varied=record.get("varied", ""),
         )
         if key not in answers:
             answers[key] = answer
@@ -255,7 +248,7 @@ class BehaviorComparison:
             ("behavior-context", "cap", self._find_context()),
             ("behavior-unsteady", "cap", self._find_unsteady()),
             ("behavior-replaced", "cap", self._find_replaced()),
-            ("behavior-narrow", "open", self._find_narrow() or self._find_narrow_argument()),
+            ("behavior-narrow", "open", self._find_narrow()),
             ("behavior-other", "open", self._find_other()),
         )
         return [Finding(rule=rule, effect=effect, text=text) for rule, effect, text in rules if text]
@@ -400,24 +393,6 @@ class BehaviorComparison:
                     "the change alters nothing but the tested inputs: "
                     f"{shorten_value(example.call)} differs, and none of {len(rows)} inputs around them does"
                 )
-        return ""
-
-    def _find_narrow_argument(self) -> str:
-        """Tell that an argument has to be the tested one: with any other a call is as wrong as before."""
-        for key in (key for keys in self._affected_calls.values() for key in keys):
-            wrong = self.base[key].text
-            if wrong in (*EMPTY, INSTANCE) or wrong.startswith(RAISES) or _is_opaque(wrong):
-                continue
-            rows: dict[str, list[tuple[CallKey, str, str]]] = defaultdict(list)
-            for other, (old, new) in self.pairs.items():
-                if (other.path, other.name, new.of) == (key.path, key.name, key.call) and new.is_target:
-                    rows[new.varied].append((other, old.text, new.text))
-            for name, varied in rows.items():
-                if len(varied) >= LEAST_NEAR and all(old == new == wrong for _, old, new in varied):
-                    other = min((row[0] for row in varied), key=lambda key: len(key.call))
-                    still = f"{shorten_value(other.call)} gives {shorten_value(wrong)} as before"
-                    call = shorten_value(key.call)
-                    return f"the change alters nothing but the tested {name}: {call} differs, {still}"
         return ""
 
     def _find_other(self) -> str:

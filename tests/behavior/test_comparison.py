@@ -70,31 +70,6 @@ def test_finds_what_the_answers_show(
     assert rules(BehaviorComparison(base, change, passing=[GUARD])) == expected
 
 
-@pytest.mark.parametrize(
-    ("separators", "changed", "expected"),
-    [("!;,+-/", "", ["narrow"]), ("!;,+-/", "!", []), ("!;,+-", "", [])],
-)
-def test_argument_that_has_to_be_the_tested_one_is_narrow(
-    separators: str, changed: str, expected: list[str]
-) -> None:
-    def rows(result: str, other: str, used: str = "") -> dict[CallKey, CallAnswer]:
-        variations = {
-            key(f"'ab', '{mark}'", "near"): CallAnswer(
-                f"'a{mark}b'" if mark == used else "'a b'",
-                TARGET,
-                is_target=True,
-                of="f('ab', '|')",
-                varied="separator",
-            )
-            for mark in separators
-        }
-        wide = CallAnswer(other, TARGET, is_target=True, of="f('ab', '|')", varied="text")
-        return {**side({"'ab', '|'": result}), key("'cd', '|'", "near"): wide, **variations}
-
-    base, change = rows("'a b'", "'c d'"), rows("'a|b'", "'c|d'", changed)
-    assert rules(BehaviorComparison(base, change)) == expected
-
-
 def test_shows_first_what_differs_in_another_way_than_the_tested_call() -> None:
     base = side({"-1.3": "'-1 -3/10'"}, near={"-2.3": "'-2 -3/10'", "-0.30000": "'-3/10'"})
     change = side({"-1.3": "'-1 3/10'"}, near={"-2.3": "'-2 3/10'", "-0.30000": "'3/10'"})

@@ -341,7 +341,6 @@ class CallRecorder:
             row = {**call, "kind": kind, "call": shown, "answer": answer, "affected": self.is_affected}
             if not is_own:
                 data = None
-                row |= {"of": text, "varied": changed_name(site.arguments, row_arguments)}
                 if call["changed"] and kind != "state":
                     data = pickle_arguments(varied, self.is_test_module, MOST_VARIED)
             self.write({**row, "data": data, "environment": environment})
@@ -414,11 +413,6 @@ class CallSite:
         function = types.FunctionType(code, self.frame.f_globals, code.co_name, defaults, cells or None)
         function.__kwdefaults__ = self.own.__kwdefaults__ if self.own else None
         return function
-
-
-def changed_name(arguments: dict[str, Any], varied: dict[str, Any]) -> str:
-    """Return the name of the argument that is another one in a variation."""
-    return next((name for name in varied if varied[name] is not arguments.get(name)), "")
 
 
 def function_of(frame: types.FrameType) -> Any:
