@@ -25,6 +25,6 @@ def test_selects_quickest_tests_of_changed_function() -> None:
 
 
 def test_interleaves_test_functions() -> None:
-    seconds = {"told[1]": 0.1, "told[2]": 0.2, "other": 0.3, "told[0]": 0.0}
+    seconds = {"t::told[1]": 0.1, "t::told[2]": 0.2, "t::other": 0.3, "t::told[0]": 0.0}
     traces = [trace(name, duration, 5) for name, duration in seconds.items()]
-    assert select(traces) == ("told[0]", "other", "told[1]", "told[2]")
+    assert select(traces) == ("t::told[0]", "t::other", "t::told[1]", "t::told[2]")
