@@ -319,9 +319,11 @@ _RUST_EXAMPLE = re.compile(r"(?P<path>\S+\.rs) - .*\(line \d+\)")
 
 def is_example(test_id: str) -> bool:
     """Tell whether a test is an example in documentation: a doctest of pytest, or of Rust."""
-    name = test_id.partition("::")[2].partition("[")[0]
+    name, path = test_id.partition("::")[2].partition("[")[0], PurePosixPath(test_file_of(test_id))
+    module = path.parent.name if path.stem == "__init__" else path.stem
     return _RUST_EXAMPLE.match(test_id) is not None or (
-        test_file_of(test_id).endswith((".py", ".md", ".rst", ".txt")) and "." in name
+        path.suffix in (".py", ".md", ".rst", ".txt")
+        and ("." in name or (name == module and not is_test_path(str(path))))
     )
 
 

@@ -48,5 +48,7 @@ def test_finds_file_that_defines_test(tmp_path: Path, test: str, files: tuple[st
 
 def test_recognizes_examples_in_documentation() -> None:
     examples = ["src/lib.rs - slug (line 3)", "calc.py::calc.add", "README.md::README.md"]
+    examples += ["calc.py::calc", "shop/__init__.py::shop"]
     tests = ["test_calc.py::test_add[1.5]", "tests::all_words", "slug.test.js::joins a.b"]
-    assert [*map(is_example, (*examples, *tests))] == [True] * 3 + [False] * 3
+    tests += ["test_calc.py::test_calc", "calc.py::add"]
+    assert [*map(is_example, (*examples, *tests))] == [True] * 5 + [False] * 5
