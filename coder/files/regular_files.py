@@ -144,7 +144,7 @@ def lock_file(file: int, *, wait: bool = True) -> bool | None:
     return True
 
 
-PREFIX = "coder-"
+PREFIX = "coder-s-"
 """Short, as are the names below it: the path of a Unix socket in a test's TMPDIR may have 103 characters."""
 
 
@@ -172,7 +172,7 @@ class ScratchDirectory:
 
 def remove_abandoned(directory: Path) -> None:
     """Remove scratch directories in `directory` that belong to this user and whose owner was killed."""
-    for path in directory.glob(f"{PREFIX}*"):
+    for path in (*directory.glob(f"{PREFIX}????????"), *directory.glob("coder-scratch-*")):  # of old versions
         try:
             is_own = path.lstat().st_uid == os.getuid() and not path.is_symlink()
             names = {inner.name for inner in path.iterdir()}

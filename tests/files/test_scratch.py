@@ -12,7 +12,7 @@ from coder.repo.git import session_lock, state_lock
 
 
 def test_removes_scratch_directory_of_killed_owner(tmp_path: Path) -> None:
-    abandoned = tmp_path / "coder-scratch-x"
+    abandoned = tmp_path / "coder-s-12345678"
     (abandoned / "tmp").mkdir(parents=True)
     (abandoned / "lock").touch()
     unlocked = tmp_path / "coder-scratch-y"
@@ -37,7 +37,7 @@ def test_file_system_without_locks_is_worked_on_and_keeps_what_may_be_in_use(
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(fcntl, "flock", refuse)
     scratch = ScratchDirectory()
-    assert len(str(scratch.path)) <= len(str(tmp_path)) + len("/coder-12345678/t")
+    assert len(str(scratch.path)) <= len(str(tmp_path)) + len("/coder-s-12345678/t")
     remove_abandoned(tmp_path)
     assert scratch.path.is_dir()
     with session_lock(tmp_path / "session"), state_lock(tmp_path / "state" / "lock"):
