@@ -675,6 +675,13 @@ PLACEHOLDERS = (
 IN_FOLDER = re.compile(
     r"cd (?P<folder>[\w./-]+) && (?P<python>\S*python[\d.]* )?(?:\./)?(?P<rest>(?:runtests|manage)\.py.*)"
 )
+RUNNER_IN_FOLDER = re.compile(
+    r"cd (?P<folder>[\w./-]+) && "
+    r"(?:(?P<unittest>\S*python[\d.]* -m unittest discover)(?: (?:-s )?\.(?=\s|$))?"
+    r"(?P<options>(?!.* -[ts]\b).*)"
+    r"|(?P<pytest>(?:\S*python[\d.]* -m )?py\.?test(?: -\S+)*))"
+)
+"""A runner started in the folder of the tests, which takes the folder as well; no paths relative to it."""
 
 
 def may_name_command(path: str) -> bool:
@@ -723,6 +730,12 @@ def _fill_placeholders(command: str) -> str:
     command = " ".join(command.split())
     if match := IN_FOLDER.fullmatch(command):
         command = f"{match['python'] or 'python '}{match['folder'].rstrip('/')}/{match['rest']}"
+    elif match := RUNNER_IN_FOLDER.fullmatch(command):
+        command = (
+            f"{match['unittest']} -s {match['folder']}{match['options']}"
+            if match["unittest"]
+            else f"{match['pytest']} {match['folder']}"
+        )
     return "" if re.search(r"[{}]|\$[({A-Za-z_]", command) else command.strip()
 
 
