@@ -215,6 +215,7 @@ REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "search-cut": "search longer (--max-seconds 180), or add a test that decides",
     "no-target": "a refactoring needs none; for a fix, add a test that fails without it",
+    "wording": "if code was to change, it has not",
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
     "skipped-test": "run it where it is not skipped: coder verify{of}",
     "untied-target": "use a value of the issue in it, or confirm it: coder verify{of} --test ID",

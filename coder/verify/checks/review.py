@@ -1,6 +1,7 @@
 """Weaknesses of a change, read from its sources and tests."""
 
 import io
+import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from coder.core.paths import is_test_path
 from coder.core.verdict import Effect, Finding
 from coder.files.regular_files import read_regular_text
+from coder.python.source import differs_in_code
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
@@ -47,6 +49,7 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         data = [path for path in change.sources if not _is_code(path, old, new)]
         has_code = len(data) < len(change.sources)
         rules: list[tuple[str, Effect, Iterable[str]]] = [
+            ("wording", "cap", _find_wording(change)),
             ("harness-access", "cap", _find_process_words(change, old, new)),
             ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
@@ -77,6 +80,15 @@ def find_harness(change: JudgedChange, command: str, *, is_indirect: bool) -> tu
     decisive = [path for path in change.changed if path not in (*change.split.registrations, *alike)]
     runner_files = changed_runner_files(command, decisive, is_indirect=is_indirect)
     return tuple(dict.fromkeys((*configured, *injected, *(twins if sources else ()), *runner_files)))
+
+
+def _find_wording(change: JudgedChange) -> Iterator[str]:
+    """Yield that no code differs, unless the issue is about words."""
+    before, after = change.texts_in((".py",))
+    is_read = len(after) == len(change.sources) > 0 and not ABOUT_WORDING.search(change.issue)
+    is_read = is_read and before != after  # else permissions alone differ
+    if is_read and not any(differs_in_code(before.get(path, ""), text) for path, text in after.items()):
+        yield "apart from tests, only comments and docstrings have changed"
 
 
 def _find_process_words(change: JudgedChange, old: Path, new: Path) -> list[str]:
@@ -156,6 +168,10 @@ def _unclear_data(
         users = [file for file, text in texts.items() if name in text]
         if users and all(is_test_path(file) or file in change.tests for file in users):
             yield f"the change edits {path}, which only tests read ({', '.join(users[:SHOWN])})"
+
+
+ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
+"""Words of an issue that a docstring can settle."""
 
 
 def _adds_only_fixtures(old: Path, new: Path, path: str, tests: Collection[str]) -> bool:

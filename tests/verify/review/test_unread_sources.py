@@ -1,10 +1,12 @@
 """Sources that run: programs without a suffix, and code that cannot be read as what it is."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from coder.verify.checks.review import _is_code, _unread_sources
+from coder.verify.checks.review import _find_wording, _is_code, _unread_sources
 from coder.verify.trees import LARGEST
 
 
@@ -47,3 +49,10 @@ def test_tells_programs_from_data(tmp_path: Path, name: str, text: str, mode: in
     (new / name).write_text(text, encoding="utf-8")
     (new / name).chmod(mode)
     assert (_is_code(name, old, new), _is_code(name, new, old)) == (is_code, is_code)
+
+
+@pytest.mark.parametrize(("before", "is_wording"), [("X = 1\n", False), ("# one\nX = 1\n", True)])
+def test_permissions_alone_are_no_comments(before: str, is_wording: bool) -> None:
+    texts = {"run.py": before}, {"run.py": "X = 1\n"}
+    change: Any = SimpleNamespace(sources=("run.py",), issue="", texts_in=lambda _suffixes: texts)
+    assert bool([*_find_wording(change)]) is is_wording
