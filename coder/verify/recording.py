@@ -31,7 +31,7 @@ class Recording:
         self._starts = 0
         self.collected: int | None = None
         """Number of tests selected to run; None if collection did not end."""
-        self._is_collected = False
+        self._is_collected = self._has_ended = False
         self.listed: list[str] = []
         """Ids of tests that were collected and are not run."""
         self.began = False
@@ -80,7 +80,7 @@ class Recording:
     def has_all_results(self) -> bool:
         """Whether all selected tests have ended, whatever the session does after them."""
         ran = sum(result.when != "collect" for result in self.results)
-        return self._is_collected and not self._open and ran >= (self.collected or 1)
+        return self._is_collected and self._has_ended and ran >= (self.collected or 1)
 
     @property
     def progress(self) -> str:
@@ -105,9 +105,10 @@ class Recording:
                 self._open[line["id"]] = None
             case "phase":
                 self._take_phase(line)
-            case "finish":
-                self.finished = True
-                self.exit_status = line["exit"]
+            case "ended" | "finish":
+                self._has_ended = True
+                self.finished = line["kind"] == "finish"
+                self.exit_status = line.get("exit")
                 self.loaded = line["loaded"]
                 self.reached = tuple(line.get("reached", ()))
                 lines: Mapping[str, Sequence[Sequence[int]]] | None = line.get("lines")

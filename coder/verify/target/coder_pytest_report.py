@@ -210,12 +210,22 @@ class Recorder:
             body=getattr(report, "coder_body", None),
         )
 
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtestloop(self) -> Iterator[None]:
+        """Tell what is known once the last test has ended, before plugins report for longer, perhaps."""
+        yield
+        self.write("ended", **self.findings())
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, exitstatus: Any) -> None:
+        self.write("finish", exit=int(exitstatus), **self.findings())
+
+    def findings(self) -> dict[str, Any]:
+        """Return which files were loaded, which lines ran, and what the audit has seen."""
         loaded = {name: [path] for name, path in watched_files(self.request["watch"])}
         self.collect_audit()
         lines = self.lines and self.lines.findings(has_started_processes=self.audit.has_started_processes)
-        self.write("finish", exit=int(exitstatus), loaded=loaded, reached=[*self.reached], lines=lines)
+        return {"loaded": loaded, "reached": [*self.reached], "lines": lines}
 
     def collect_audit(self) -> None:
         """Add new findings of the audit."""
