@@ -133,8 +133,10 @@ class Runs:
             first_report, second_report = (future.result() for future in futures)
         if any(map(has_found_port_taken, (*first_report.failures, *second_report.failures))):
             self._shares_ports = True
-            self._history.write(self._history.read().model_copy(update={"shares_ports": True}))
-            return self.run_both(first, second)
+            reports = self.run_both(first, second)
+            if not any(has_found_port_taken(red) for report in reports for red in report.failures):
+                self._history.write(self._history.read().model_copy(update={"shares_ports": True}))
+            return reports
         return first_report, second_report
 
     def run(

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import socket
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -15,7 +14,6 @@ from coder.linux_distribution import install_hint
 from coder.python.source import parse_module
 from coder.verify.runners.javascript import read_manifest
 
-LISTENING_SECONDS = 1.0
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
 NEVER_REPRODUCING = frozenset(
@@ -71,6 +69,11 @@ ENVIRONMENT = (
         "the program or file {what} is missing",
         "",
     ),
+    (
+        r"(?is).*?(?:\bEADDRINUSE\b|\baddress already in use\b)",
+        "its port is taken",
+        "end the process that listens there (a development server?)",
+    ),
     (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server", ""),
     (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have", ""),
     (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up", ""),
@@ -95,7 +98,6 @@ ASSERT = re.compile(r">\s*\d*\s+assert\b")
 ABSENCES = frozenset({"KeyError", "IndexError"})
 """Exceptions of an assertion about an item that the code under test did not give."""
 _PORT_TAKEN = re.compile(r"(?i)\bEADDRINUSE\b|\baddress already in use\b")
-_PORT = re.compile(r"(?:[:\]]|\bport )(\d{2,5})\b")
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
 
@@ -284,23 +286,6 @@ def has_found_port_taken(result: TestResult) -> bool:
         return False
     error = result.failure.os_error
     return _PORT_TAKEN.search(result.failure.message if error is None else error.name) is not None
-
-
-def find_taken_port(results: Iterable[TestResult]) -> int | None:
-    """Return the port that failed tests found taken and at which a process of this machine listens now."""
-    messages = (
-        result.failure.message for result in results if has_found_port_taken(result) and result.failure
-    )
-    ports = {int(port) for message in messages for port in _PORT.findall(message)}
-    return next(filter(_is_listening, sorted(ports)), None)
-
-
-def _is_listening(port: int) -> bool:
-    try:
-        socket.create_connection(("localhost", port), timeout=LISTENING_SECONDS).close()
-    except (OSError, OverflowError):
-        return False
-    return True
 
 
 def describe_lack(reds: Sequence[TestResult], tests: str) -> str:

@@ -49,7 +49,6 @@ from coder.verify.failures import (
     describe_missing_tests,
     environment_problem_of_all,
     find_missing_name,
-    find_taken_port,
     has_found_port_taken,
     is_unbuilt,
     lacks_added_name,
@@ -174,7 +173,6 @@ class Judge:
                 self._confirm_reds,
                 self._check_imports,
                 self._confirm_targets,
-                self._set_taken_ports_aside,
                 self._check_harness,
                 self._apply_rules,
             )
@@ -831,22 +829,6 @@ class Judge:
         facts.still_red = tuple(red for red in facts.still_red if red.id not in flaky)
         if flaky:
             self._say_unsteady(flaky)
-
-    def _set_taken_ports_aside(self) -> None:
-        """Hold nothing against the change that is red beside tests whose port another process has."""
-        facts = self._facts
-        blamed = (*facts.still_red, *facts.broken)
-        if (port := find_taken_port(blamed)) is None:
-            return
-        files = {test_file_of(red.id) for red in blamed if has_found_port_taken(red)}
-        kept = [red for red in blamed if test_file_of(red.id) not in files]
-        facts.still_red = tuple(red for red in facts.still_red if red in kept)
-        facts.broken = tuple(red for red in facts.broken if red in kept)
-        if not kept:
-            facts.obstacle = (
-                f"Tests of {', '.join(sorted(files)[:SHOWN])} cannot listen at port {port}, at which another "
-                "process of this machine listens: end it, and run again."
-            )
 
     @property
     def _repeats_targets(self) -> bool:
