@@ -28,7 +28,6 @@ def demo(*, options: Options) -> int:
             repo=directory,
             test=f"{sys.executable} -m pytest",
             trust=True,
-            strategy="offline" if options.offline else None,
         ),
     )
     code = handle.finish_event.exit_code

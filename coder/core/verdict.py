@@ -1,5 +1,6 @@
 """Verdict, evidence, and the values that they are made of."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -449,6 +450,12 @@ def describe_example(example: BehaviorExample) -> str:
     return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
 
 
+_LISTED_TESTS = re.compile(
+    r"(?P<text>.*?(?:still fails? with the change|that passed before)): (?P<names>.*)", re.DOTALL
+)
+"""A reason that ends with names of tests."""
+
+
 class Verdict(EventValue):
     """The verdict on one change, and the evidence for it; what earlier versions said beside is ignored."""
 
@@ -575,8 +582,10 @@ class Verdict(EventValue):
     def headline(self) -> str:
         """The reason without the names of tests and what caps the verdict: a summary lists these apart."""
         if self.broken or self.still_red:
-            text, _, names = self.reason.partition(": ")
-            return f"{text.rstrip('.')}{''.join(names.rpartition('; ')[1:]) if '; ' in names else '.'}"
+            if not (listed := _LISTED_TESTS.match(self.reason)):
+                return self.reason
+            names = listed["names"]
+            return f"{listed['text']}{''.join(names.rpartition('; ')[1:]) if '; ' in names else '.'}"
         caps = [finding for finding in self.findings if finding.effect == "cap"]
         if caps and (ending := f", but {caps[0].text.rstrip('.')}") in self.reason:
             return f"{self.reason.partition(ending)[0]}."

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from coder.core.errors import GitError, IdentityError, UserError
 from coder.core.events import NoteMade, SessionFinished, events_of
@@ -223,7 +224,9 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
     if kept.verdict is None:
         rebased = await asyncio.to_thread(repository.rebase_on_head, patch)
         if rebased and may_commit:
-            delivery = await asyncio.to_thread(_commit_unjudged, context, rebased, kept)
+            delivery = await _commit_or_diff(
+                context, rebased, partial(_commit_unjudged, context, rebased, kept)
+            )
         where = f"The branch {delivery.branch}" if delivery.branch else "The diff"
         advice = f" Judge it: coder verify {delivery.branch}" if kept.is_edit and delivery.branch else ""
         summary = f"{outcome.summary} {where} holds {kept.text}.{advice}"
@@ -302,14 +305,9 @@ async def _deliver(
 async def _deliver_on_head(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> Delivery:
-    try:
-        delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
-    except IdentityError as error:
-        context.log.warn(f"The fix is delivered as a diff, and no branch was made: {error}")
-        return Delivery(diff=patch.diff)
-    if delivery.remark:
-        context.log.warn(delivery.remark)
-    if not context.task.merge:
+    commit_change = partial(_commit, context, candidate, patch, verdict)
+    delivery = await _commit_or_diff(context, patch, commit_change)
+    if not (context.task.merge and delivery.commit):
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
         context.log.warn(f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
@@ -331,6 +329,20 @@ async def _deliver_on_head(
             f"HEAD has moved on meanwhile: {commit.id[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"
         )
     return delivery.model_copy(update={"merged": True})
+
+
+async def _commit_or_diff(
+    context: SessionContext, patch: Patch, commit_change: Callable[[], Delivery]
+) -> Delivery:
+    """Commit a change on a branch; return it as a diff where git knows no author."""
+    try:
+        delivery = await asyncio.to_thread(commit_change)
+    except IdentityError as error:
+        context.log.warn(f"The change is delivered as a diff, and no branch was made: {error}")
+        return Delivery(diff=patch.diff)
+    if delivery.remark:
+        context.log.warn(delivery.remark)
+    return delivery
 
 
 async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]) -> Delivery:

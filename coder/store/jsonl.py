@@ -181,8 +181,12 @@ def find_session(
 def _find_last(
     repository: Path | None, delivered: Callable[[Delivery], bool] | None, conversation: bool
 ) -> Path:
+    def refuse(problem: str) -> None:
+        if delivered:  # an older fix than the one that is meant must not be applied or undone
+            raise UserError(f"{problem} So `last` may mean it: name a session; `coder log` lists them.")
+
     last: StoredSession | None = None
-    for session in stored_sessions(repository):
+    for session in stored_sessions(repository, on_problem=refuse):
         last = last or session
         is_delivered = delivered is None or (session.delivery is not None and delivered(session.delivery))
         if not is_delivered or (conversation and session.started.task.given):

@@ -23,6 +23,10 @@ DIFF_CHARACTERS, FAILURE_CHARACTERS = 3_000, 2_000
 """Limits for a failed change and its failure in the message to the other branches."""
 
 
+KINDS = (*(kind for kind in VerdictKind if kind is not VerdictKind.NOT_TESTED), VerdictKind.NOT_TESTED)
+"""The better one first; of what was not tested nothing is known."""
+
+
 async def score_candidate(context: SessionContext, candidate: Candidate) -> Score:
     """Score a candidate, greater is better, and log it.
 
@@ -36,7 +40,7 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     unguarded_count = len(newest.mutation.survivors) if newest.mutation else 0
     values = (
         int(is_accepted(context, candidate)),
-        -[*VerdictKind].index(newest.kind),
+        -KINDS.index(newest.kind),
         -len(newest.still_red),
         -len(newest.broken),
         -unguarded_count,

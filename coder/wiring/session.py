@@ -434,8 +434,9 @@ def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> Ite
     yield from ignored_settings(root)
     shown = sandbox_notice_file(root)
     if sandbox.notice and not (sandbox.backend and shown.exists()):
-        shown.parent.mkdir(parents=True, exist_ok=True)
-        shown.touch()
+        if sandbox.backend:
+            shown.parent.mkdir(parents=True, exist_ok=True)
+            shown.touch()
         yield sandbox.notice
 
 

@@ -228,7 +228,7 @@ def _decode_utf16(data: bytes) -> TextFile | None:
 
 
 def read_text_or_empty(root: Path, path: str) -> str:
-    """Return a file's text for searching, in any encoding; empty where it is too large or unreadable."""
+    """Return a file's text for searching; empty where it is too large or unreadable."""
     return "" if is_read_denied(path) else read_regular_text(root / path, within=root).replace("\r\n", "\n")
 
 

@@ -355,7 +355,7 @@ def test_delivers_a_diff_where_git_may_make_no_commit(tmp_path: Path) -> None:
     assert session_end.delivery is not None
     assert session_end.delivery.diff
     assert session_end.delivery.branch == ""
-    text = "The fix is delivered as a diff, and no branch was made: git knows no name."
+    text = "The change is delivered as a diff, and no branch was made: git knows no name."
     assert events(context.log, Warned) == [Warned(text=text)]
 
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -100,6 +101,13 @@ def test_sessions_are_found_by_either_end_of_their_id(
     assert [directory.name for directory in list_sessions()] == ["20260101-a1", "20260102-b2"]
     assert find_session("a1").name == "20260101-a1"
     assert find_session("last").name == "20260102-b2"
+    newest = sessions_directory() / "20260103-c3"
+    newest.mkdir()
+    (newest / "events.jsonl").write_text('{"format": 99}\n', encoding="utf-8")
+    assert find_session("last").name == "20260102-b2"
+    with pytest.raises(UserError, match="name a session"):  # of another fix than the one that is meant
+        find_session("last", delivered=lambda _: True)
+    shutil.rmtree(newest)
     with pytest.raises(UserError, match="2 sessions"):
         find_session("2026")
     with pytest.raises(UserError, match="No session"):

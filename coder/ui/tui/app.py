@@ -287,10 +287,11 @@ class CoderApp(KeyedApp[None]):
 
     def action_stop_or_rewind(self) -> None:
         """Stop the session; while none runs, the second press in a row goes back in the conversation."""
-        escaped, self._escaped = self._escaped, self.clock()
         if self.conversation.is_busy:
             self.action_stop()
-        elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self.conversation.newest is not None:
+            return
+        escaped, self._escaped = self._escaped, self.clock()
+        if self._escaped - escaped < DOUBLE_KEY_SECONDS and self.conversation.newest is not None:
             self._escaped = -DOUBLE_KEY_SECONDS
             self._carry_out("/rewind")
 

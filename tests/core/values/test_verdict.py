@@ -92,6 +92,26 @@ def test_headline_is_the_telling_line(message: str, headline: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "headline"),
+    [
+        ("2 tests still fail with the change: a, b.", "2 tests still fail with the change."),
+        (
+            "The change breaks 1 test that passed before: t::a.",
+            "The change breaks 1 test that passed before.",
+        ),
+        ("The issue's `f({'a': 1})` gives 2 as before.", "The issue's `f({'a': 1})` gives 2 as before."),
+        (
+            "1 test still fails with the change: a; the issue's `f({'a': 1})` gives 2 as before.",
+            "1 test still fails with the change; the issue's `f({'a': 1})` gives 2 as before.",
+        ),
+    ],
+)
+def test_headline_of_red_tests_leaves_their_names_out(reason: str, headline: str) -> None:
+    red = TestResult(id="a", outcome="failed")
+    assert Verdict(kind=VerdictKind.NOT_FIXED, reason=reason, still_red=(red,)).headline == headline
+
+
+@pytest.mark.parametrize(
     ("coverage", "targets", "shown"),
     [
         (LineCoverage(lines=3, executed=2, missing=("a.py:34",)), ("t",), "no test that ran runs a.py:34"),
