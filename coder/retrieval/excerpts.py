@@ -94,7 +94,7 @@ class Excerpt:
             callees += [other for other in found if other not in callees]
         return callees[:MOST_CALLEES]
 
-    def called_elsewhere(self) -> list[str]:
+    def find_outside_calls(self) -> list[str]:
         """Return the names that it calls and its file does not define, in their order; methods are none."""
         known = {definition.bare_name for definition in self.file_definitions}
         calls = CALL.finditer(self.code(self.item)) if self.item.kind != "class" else ()

@@ -43,7 +43,7 @@ SOURCE_CHARACTERS = 7_500
 MOST_NAMED = 2
 """Functions that the issue names and that precede what words find."""
 MOST_CALLING_TESTS = 5
-MOST_CALLED_ELSEWHERE = 4
+MOST_OUTSIDE_CALLS = 4
 LONGEST_TEST = 25
 LONGEST_IMPORTS = 300
 NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
@@ -254,7 +254,7 @@ def _source(snapshot: IndexSnapshot, excerpt: Excerpt, text: str, place: RankedP
     """Return a place's source, with the reasons and what it calls nearby and in other files."""
     title, _, code = text.partition("\n")
     near = [callee for callee in excerpt.callees() if f"\n{callee.line:>5}| " not in text]
-    far = islice(_find_sole_definitions(snapshot, excerpt.called_elsewhere()), MOST_CALLED_ELSEWHERE)
+    far = islice(_find_sole_definitions(snapshot, excerpt.find_outside_calls()), MOST_OUTSIDE_CALLS)
     called = [*map(name_lines, near), *far]
     calls = f"\n      {excerpt.item.bare_name} calls {', '.join(called)}" if called else ""
     return f"{title}{_reasons(place)}\n{code}{calls}"
