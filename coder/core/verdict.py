@@ -451,9 +451,10 @@ def describe_example(example: BehaviorExample) -> str:
 
 
 _LISTED_TESTS = re.compile(
-    r"(?P<text>.*?(?:still fails? with the change|that passed before)): (?P<names>.*)", re.DOTALL
+    r"(?!The issue's )(?P<text>(?:[^`:]|`[^`]*`|:(?! ))*): (?P<names>.*?)(?P<example>; the issue's .*)?",
+    re.DOTALL,
 )
-"""A reason that ends with names of tests."""
+"""A reason with names of tests and, perhaps, the issue's example; code in backquotes may hold a colon."""
 
 
 class Verdict(EventValue):
@@ -582,10 +583,10 @@ class Verdict(EventValue):
     def headline(self) -> str:
         """The reason without the names of tests and what caps the verdict: a summary lists these apart."""
         if self.broken or self.still_red:
-            if not (listed := _LISTED_TESTS.match(self.reason)):
+            if not (listed := _LISTED_TESTS.fullmatch(self.reason)):
                 return self.reason
-            names = listed["names"]
-            return f"{listed['text']}{''.join(names.rpartition('; ')[1:]) if '; ' in names else '.'}"
+            ending = listed["example"] or "".join(listed["names"].rpartition("; ")[1:])
+            return f"{listed['text']}{ending if ending.startswith('; ') else '.'}"
         caps = [finding for finding in self.findings if finding.effect == "cap"]
         if caps and (ending := f", but {caps[0].text.rstrip('.')}") in self.reason:
             return f"{self.reason.partition(ending)[0]}."
