@@ -94,6 +94,9 @@ def _table(
     from coder.workspace.workspace import format_count
 
     totals = _totals(functions)
+    if comparison is not None and comparison.is_cut and not totals["inputs"]:
+        longer = "give it longer (--seconds), or one test whose calls count (--test)"
+        return [f"Nothing could be compared of {label} in the time: {longer}."]
     if not totals["calls"] and comparison is not None and comparison.problem:
         return [f"Nothing could be compared of {label}: {comparison.problem}"]
     if not totals["calls"]:

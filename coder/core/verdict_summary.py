@@ -175,7 +175,7 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
         yield "behavior", [*counts, *map(describe_example, behavior.examples)]
     if verdict.mutation:
         survivors = [f"{place.path}:{place.line}: {place.what}" for place in verdict.mutation.survivors]
-        yield "deliberate defects that no test noticed", survivors
+        yield "deliberate defects that the tests which turned green do not notice", survivors
     if verdict.coverage:
         counted = f"tests execute {verdict.coverage.executed} of {verdict.coverage.lines} changed lines"
         yield "coverage", [counted, *(f"{place}: executed by no test" for place in verdict.coverage.missing)]

@@ -125,15 +125,17 @@ def summary_lines(
     finish_event: SessionFinished,
     *,
     session: str,
-    command: str = "coder {} last",
+    command: str = "",
     is_judged: bool = False,
     change: str = "",
 ) -> Iterable[Text]:
     """Yield a line each: verdict, tests, examples, what is open, changed files, runs, cost, next step.
 
-    `command` is how the user writes `apply` and `undo` for this session. A session that judges an existing
-    change delivers nothing, and has a cost only where it asked a model; `change` names it to `coder verify`.
+    `command` is how the user writes `apply` and `undo` for this session, by default with the end of its id.
+    One that judges an existing change delivers nothing, and has a cost only where it asked a model; `change`
+    names it to `coder verify`.
     """
+    command = command or f"coder {{}} {session.rpartition('-')[2]}"
     kind, verdict = finish_event.kind, finish_event.verdict
     is_verdict = verdict is not None and finish_event.summary == verdict.reason
     yield Text.assemble(

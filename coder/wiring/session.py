@@ -414,7 +414,8 @@ def _find_notices(task: Task, repository: SessionRepository, model: Model) -> It
             f"limited to {limited}."
         )
     ids = extract_node_ids(task.issue)  # such as those of sample output
-    if tests := [test for test in ids if not (repository.root / test_file_of(test)).is_file()]:
+    tests = [test for test in ids if not (repository.root / test_file_of(test)).is_file()]
+    if tests and not task.given:  # a change that is judged may bring them
         yield f"The issue names {', '.join(tests)}, which is no test of this repository."
     is_change = task.mode != "ask" and not task.given and task.base is None
     if is_change and (conflicts := find_conflicts(repository.user_checkout.git)):
