@@ -1,6 +1,7 @@
 """`coder verify`: judge any change, including a user's own."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 REPORT_SUFFIXES = (".md", ".xml", ".sarif")
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
+LONGEST_ISSUE = 80
+"""Characters of an issue that is repeated in the commands which judge again."""
 
 
 @with_options(
@@ -92,7 +95,9 @@ def verify(
             raise
         print(error, file=sys.stderr)
         return 0
-    handle = _run_quietly(request, options, approach, change=change or "")
+    is_short = options.issue and len(options.issue) <= LONGEST_ISSUE
+    words = ([change] if change else []) + (["--issue", options.issue] if is_short else [])
+    handle = _run_quietly(request, options, approach, change=shlex.join(words))
     finish_event = handle.finish_event
     if evidence is not None and (attestation := build_attestation(handle.log.records)):
         text = f"{attestation.model_dump_json(indent=2)}\n"

@@ -1,6 +1,5 @@
 """A verdict in a few lines, the same ones in a terminal, in hooks and for other programs."""
 
-import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -117,10 +116,10 @@ def describe_untested_lines(coverage: LineCoverage) -> str:
 def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str] = ()) -> tuple[str, ...]:
     """Return a line for each thing that keeps a change which broke nothing from PROVEN, with what settles it.
 
-    The command that settles it stands at the end of the line, with the `change` that it is to judge;
-    none for the rules that are `offered`, which a question asks about.
+    The command that settles it stands at the end of the line, with the `change` that it is to judge, in words
+    of a shell; none for the rules that are `offered`, which a question asks about.
     """
-    of = f" {shlex.quote(change)}" if change else ""
+    of = f" {change}" if change else ""
     if verdict.kind is VerdictKind.NOT_TESTED:
         return ("no test ran; to see how they start here: coder doctor --tests",)
     if verdict.kind not in (VerdictKind.FIXED, VerdictKind.PASSING):
