@@ -240,7 +240,7 @@ def test_edits_of_tests_and_notes_are_printed_once_of_two_stages(is_examined: bo
     ("rule", "change", "command"),
     [
         ("unexamined", "HEAD", "coder verify HEAD"),
-        ("contradicted-test", "a b.diff", "coder verify 'a b.diff' --accept-test-edits"),
+        ("contradicted-test", "'a b.diff'", "coder verify 'a b.diff' --accept-test-edits"),
         ("untied-target", "", "coder verify --test ID"),
     ],
 )
