@@ -17,7 +17,7 @@ Each is a composition over that loop (`strategies/registry.py` names them all):
 - offline: `search_repair`: no model. Stops at the first kind of edit that holds; ends with a fix, with the
   edits that pass and the call that decides, or with the issue's example as a failing test.
 
-A security reviewer is added only where a change touches risky files (`permissions/risk.py`), a reviewer of
+A security reviewer is added only where a change touches risky files (`session/review.py`), a reviewer of
 behavior where calls beyond those of the tests are answered otherwise (`strategies/review.py`). A fork shares
 the conversation so far and the tests; what its parent changed elsewhere is set aside.
 
