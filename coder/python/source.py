@@ -19,6 +19,9 @@ Node = TypeVar("Node", bound=ast.AST)
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
 
 
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
 def decode_source(data: bytes) -> tuple[str, str]:
     """Return the text of a source file and its encoding: by byte order mark or declaration (PEP 263).
 
@@ -28,7 +31,7 @@ def decode_source(data: bytes) -> tuple[str, str]:
         SyntaxError: the declared encoding is unknown, or contradicts the mark.
         ValueError: the bytes do not fit the encoding.
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith(UTF16_MARKS):
         encoding = "utf-16"
     else:
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
@@ -43,7 +46,7 @@ def decode_text(data: bytes) -> str:
     try:
         return decode_source(data)[0]
     except (SyntaxError, ValueError):
-        return data.decode("utf-8-sig", "replace")
+        return data.decode("utf-16" if data.startswith(UTF16_MARKS) else "utf-8-sig", "replace")
 
 
 class PythonSource:

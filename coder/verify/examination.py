@@ -10,7 +10,7 @@ from coder.core.verdict import BehaviorReport, Finding, LintReport
 from coder.verify.change import JudgedChange
 from coder.verify.example import IssueCode
 from coder.verify.mutate import mutate_change
-from coder.verify.report import limit_notes
+from coder.verify.report import limit_notes, shorten_test_id
 from coder.verify.verdict import Facts
 
 EXAMPLES_SHOWN = 5
@@ -53,7 +53,7 @@ def examine_change(
         if cut.is_set():
             return False
         facts.linters = linters
-        facts.note("linter", *limit_notes(linters.new))
+        facts.note("linter", *limit_notes([*map(shorten_test_id, linters.new)]))
         if facts.targets and sources:
             _answer_quoted(change, facts, tools.issue_code, old, new)
         if tools.strict and linters.new:

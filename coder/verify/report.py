@@ -120,9 +120,9 @@ def shorten_test_id(test_id: str) -> str:
 
 
 def limit_notes(notes: Sequence[str]) -> list[str]:
-    """Return the first few notes, shortened, with the number of the others."""
+    """Return the first few notes with the number of the others."""
     more = [f"{len(notes) - NOTES_SHOWN} more of this kind"] if len(notes) > NOTES_SHOWN else []
-    return [*map(shorten_test_id, notes[:NOTES_SHOWN]), *more]
+    return [*notes[:NOTES_SHOWN], *more]
 
 
 def _collection_error_of(test_id: str, result_of: dict[str, TestResult]) -> TestResult | None:

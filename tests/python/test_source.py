@@ -1,10 +1,11 @@
 """Positions of nodes in a text."""
 
 import ast
+import codecs
 
 import pytest
 
-from coder.python.source import PythonSource
+from coder.python.source import PythonSource, decode_text
 
 TEXT = (
     'x = "é", 1\r\n\r\nclass Shop:\r\n    @cached\r\n    def total(self):\r\n        return [lambda: 1]\r\n'
@@ -34,3 +35,10 @@ def test_names_place_by_enclosing_definitions() -> None:
 def test_rejects_text_that_is_not_python() -> None:
     with pytest.raises(SyntaxError):
         PythonSource("a.py", "def f(:\n")
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"), [(codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")]
+)
+def test_reads_utf16_by_its_mark(mark: bytes, encoding: str) -> None:
+    assert decode_text(mark + "é = 1".encode(encoding)) == "é = 1"
