@@ -26,7 +26,7 @@ from coder.core.notes import (
 )
 from coder.core.task import Task
 from coder.core.values import Value
-from coder.core.verdict import Verdict
+from coder.core.verdict import Verdict, VerdictKind
 
 LONG_RESULT_CHARACTERS, BEGINNING_CHARACTERS = 300, 120
 FAILURE_REVIEWER = "failure"
@@ -206,11 +206,17 @@ def interrupted_task(records: Sequence[events.Record]) -> Task | None:
 
 
 def next_mode(records: Sequence[events.Record]) -> str:
-    """Return the mode in which a request goes on from a session; that of its request if it was stopped.
+    """Return the mode in which a request goes on from a session.
 
-    Without a session it is `fix`.
+    It is that of its request if it was stopped, gave up or had no model, which a `change` needs; `fix`
+    without a session.
     """
     task = interrupted_task(records)
+    finished = events.newest_event(records, events.SessionFinished)
+    started = events.newest_event(records, events.SessionStarted)
+    gave_up = finished is not None and finished.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT)
+    if started is not None and task is None and (gave_up or not started.model):
+        task = started.task
     if task is None:
         return "change" if records else "fix"
     return "plan" if task.plan_only else task.mode

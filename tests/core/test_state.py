@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import pytest
+
 from coder.core.events import (
     BudgetSpent,
     CandidateForked,
@@ -5,15 +9,20 @@ from coder.core.events import (
     MessageFinished,
     NoteMade,
     PhaseEntered,
+    SessionFinished,
+    SessionStarted,
     ToolFinished,
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Diagnosis, Done
 from coder.core.state import (
     candidate_messages,
+    next_mode,
     session_status,
     unrelated_tests,
 )
+from coder.core.task import Task
+from coder.core.verdict import VerdictKind
 from tests.records import make_records
 
 HELLO = UserMessage(text="hello")
@@ -78,6 +87,32 @@ def test_status_holds_the_newest_of_everything() -> None:
     )
     now = session_status(log)
     assert (now.phase, now.attempt, now.spent.requests, now.seconds) == ("repair", 2, 3, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "mode"),
+    [
+        ("acme:large", VerdictKind.FIXED, "change"),
+        ("acme:large", VerdictKind.GAVE_UP, "fix"),
+        ("acme:large", None, "fix"),
+        ("", VerdictKind.PROVEN, "fix"),
+    ],
+)
+def test_goes_on_with_a_change_after_a_result_where_a_model_is(
+    model: str, kind: VerdictKind | None, mode: str
+) -> None:
+    started = SessionStarted(
+        session="s",
+        task=Task(issue="x", directory=Path("repo")),
+        repository="repo",
+        head="c0ffee",
+        base="c0ffee",
+        dirty=False,
+        model=model,
+        version="1",
+    )
+    ended = SessionFinished(kind=kind, summary="", exit_code=kind.exit_code if kind else 130)
+    assert next_mode(make_records(started, ended)) == mode
 
 
 def test_counts_attempts_of_furthest_candidate_only() -> None:
