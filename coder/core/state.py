@@ -208,8 +208,8 @@ def interrupted_task(records: Sequence[events.Record]) -> Task | None:
 def next_mode(records: Sequence[events.Record]) -> str:
     """Return the mode in which a request goes on from a session.
 
-    It is that of its request if it was stopped, gave up or had no model, which a `change` needs; `fix`
-    without a session.
+    It is that of its request if it was stopped, gave up or had no model, without which only bugs are
+    repaired; `fix` without a session.
     """
     task = interrupted_task(records)
     finished = events.newest_event(records, events.SessionFinished)

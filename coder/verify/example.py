@@ -433,6 +433,9 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
         modules = [found for path in homes[name] if (found := module_name(path, tree))]
         if len(modules) > 1:
             modules = _exporting_packages(name, homes[name], roots)
+        if hasattr(builtins, name):
+            statements += [f"from {modules[0]} import {name}"] if len(modules) == 1 else []
+            continue
         if len(modules) > 1 or (homes[name] and not modules):
             return f"`{name}` is defined in {' and in '.join(homes[name][:2])}"
         if modules:
@@ -470,7 +473,10 @@ def _uses_project(code: str, imports: Sequence[str], tree: Path) -> bool:
 
 
 def _free_names(code: str) -> list[str]:
-    """Return the names that code uses and neither binds nor has from Python; none if it imports a `*`."""
+    """Return the names that code uses and does not bind, among Python's own those of functions that it calls.
+
+    There are none if it imports a `*`.
+    """
     module = parse_or_empty(code)
     aliases = [*find_nodes(module, ast.alias)]
     if any(alias.name == "*" for alias in aliases):
@@ -481,7 +487,9 @@ def _free_names(code: str) -> list[str]:
     bound |= {node.name for node in ast.walk(module) if isinstance(node, Function | ast.ClassDef)}
     bound |= {node.name for node in find_nodes(module, ast.ExceptHandler) if node.name}
     names = dict.fromkeys(node.id for node in find_nodes(module, ast.Name))
-    return [name for name in names if name not in bound and not hasattr(builtins, name)]
+    called = {node.func.id for node in find_nodes(module, ast.Call) if isinstance(node.func, ast.Name)}
+    own = {name for name in dir(builtins) if name not in called or isinstance(getattr(builtins, name), type)}
+    return [name for name in names if name not in bound and name not in own]
 
 
 def _find_definitions(names: Sequence[str], tree: Path) -> dict[str, list[str]]:
@@ -490,7 +498,8 @@ def _find_definitions(names: Sequence[str], tree: Path) -> dict[str, list[str]]:
     if not names:
         return homes
     either = "|".join(map(re.escape, names))
-    pattern = re.compile(rf"^(?:(?:async )?(?:def|class) ({either})\b|({either})\s*=)", re.MULTILINE)
+    assigned = "|".join(re.escape(name) for name in names if not hasattr(builtins, name)) or "(?!)"
+    pattern = re.compile(rf"^(?:(?:async )?(?:def|class) ({either})\b|({assigned})\s*=)", re.MULTILINE)
     for path in sorted(project_files(tree)):
         if path.endswith(".py") and not is_test_path(path):
             for groups in {*pattern.findall(read_regular_text(tree / path))}:

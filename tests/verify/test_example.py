@@ -282,6 +282,20 @@ def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path, imp
     assert found.imports == ("from total import total",)
 
 
+@pytest.mark.parametrize(
+    ("defined", "imports"),
+    [("def round(x):\n    return 4\n", ("from shop.cart import round",)), ("round = int\n", ())],
+)
+def test_function_named_like_a_builtin_is_the_projects_own(
+    tmp_path: Path, defined: str, imports: tuple[str, ...]
+) -> None:
+    files = {**FILES, "shop/cart.py": f"{FILES['shop/cart.py']}\n\n{defined}"}
+    issue = "round(total([2.5])) returns 4 instead of 3"
+    found = reproduce(tmp_path, issue, value("4"), files=files)
+    assert isinstance(found, ReproducedExample)
+    assert found.imports == (*imports, "from shop.cart import total")
+
+
 def describe(place: Path, issue: str, *answers: dict[str, object]) -> tuple[str, ...]:
     write(place, FILES)
     return FakeScripts(json.dumps(answers)).describe(place, issue)
