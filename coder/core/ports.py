@@ -424,6 +424,11 @@ class ReproducedExample(Value):
     def code(self) -> str:
         return f"{self.setup}\n{self.call}" if self.setup else self.call
 
+    @property
+    def summary(self) -> str:
+        result = self.wrong if self.wrong.startswith("raises ") else f"gives {self.wrong}"
+        return f"The issue's example fails here: {self.call} {result}."
+
 
 class Verifier(Protocol):
     """Verifies changes and returns verdicts."""

@@ -12,9 +12,10 @@ from coder.core.paths import (
     match_test_ids,
     test_file_of,
 )
+from coder.core.ports import ReproducedExample
 from coder.core.state import candidate_verdicts, unrelated_tests
 from coder.core.values import Candidate, Hunk, Patch
-from coder.core.verdict import Finding, Verdict, VerdictKind
+from coder.core.verdict import Finding, ReproductionResult, Verdict, VerdictKind
 from coder.patching.git_hunks import split_git_diff
 from coder.session.context import SessionContext
 
@@ -24,6 +25,33 @@ UNDECIDED, SEARCH_CUT = "undecided-edits", "search-cut"
 """Rules of the findings on a search that leaves several edits open."""
 BESIDE = "not looked at: "
 """Start of the note on files beside the work."""
+
+
+async def write_red_example(
+    context: SessionContext,
+    candidate: Candidate,
+    example: ReproducedExample,
+    *,
+    seconds: float | None = None,
+    keeps_green: bool = False,
+) -> ReproductionResult:
+    """Write an example into the worktree as a test, and take it back unless it fails on the base.
+
+    The run may take so many `seconds`.
+    """
+    start = await context.read_patch(candidate)
+    file = candidate.worktree / example.path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    await asyncio.to_thread(file.write_text, example.text, "utf-8")
+    patch = await context.read_patch(candidate)
+    checked = await asyncio.to_thread(
+        context.verifier.check_reproduction, patch, (example.test,), seconds=seconds
+    )
+    if checked.tests:
+        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    elif not keeps_green:
+        await asyncio.to_thread(context.repository.rollback, candidate, start.tree or candidate.base)
+    return checked
 
 
 async def judge_change(

@@ -33,6 +33,7 @@ from coder.session.judging import (
     attempt_number,
     judge_change,
     requested_tests,
+    write_red_example,
 )
 
 SEARCH_SECONDS = 60.0
@@ -195,32 +196,26 @@ async def _write_red_example(
     context: SessionContext, candidate: Candidate, example: ReproducedExample
 ) -> ReproductionResult:
     """Write an example as a test, and take it back if it does not fail."""
-    await asyncio.to_thread(_write_example, candidate.worktree, example)
-    checked = await _check_red(context, candidate, (example.test,))
+    checked = await write_red_example(context, candidate, example, seconds=_check_seconds(context))
     if checked.tests:
-        result = example.wrong if example.wrong.startswith("raises ") else f"gives {example.wrong}"
-        summary = f"The issue's example fails here: {example.call} {result}."
-        await _log_written_test(context, candidate, summary, checked.tests)
-    else:
-        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+        note = Reproduction(summary=example.summary, tests=checked.tests)
+        _log_note(context, candidate, "reproduce", note)
     return checked
-
-
-async def _log_written_test(
-    context: SessionContext, candidate: Candidate, summary: str, tests: tuple[str, ...]
-) -> None:
-    """Record that a failing test is in the worktree, so that it is kept however the session ends."""
-    _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=tests))
-    _log_change(context, candidate, await context.read_patch(candidate))
 
 
 async def _check_red(
     context: SessionContext, candidate: Candidate, tests: tuple[str, ...]
 ) -> ReproductionResult:
     patch = await context.read_patch(candidate)
+    return await asyncio.to_thread(
+        context.verifier.check_reproduction, patch, tests, seconds=_check_seconds(context)
+    )
+
+
+def _check_seconds(context: SessionContext) -> float:
+    """Return how long tests may run before the search, since one may never end."""
     left = context.budget.seconds_left
-    seconds = (SEARCH_SECONDS if left is None else left) * (1 - SEARCH_SHARE)  # a test may never end
-    return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests, seconds=seconds)
+    return (SEARCH_SECONDS if left is None else left) * (1 - SEARCH_SHARE)
 
 
 def _calls_same(file: Path, call: str) -> bool:
@@ -313,22 +308,17 @@ async def _write_answer(
     context: SessionContext, candidate: Candidate, call: str, answer: str, tests: tuple[str, ...]
 ) -> tuple[tuple[str, ...], bool]:
     """Write the user's answer as a test; return its id, none if it is no value, and whether it is red."""
-    tree = candidate.worktree
-    example = await asyncio.to_thread(context.verifier.write_example, tree, call, answer)
+    example = await asyncio.to_thread(context.verifier.write_example, candidate.worktree, call, answer)
     if isinstance(example, str):
         return (), False
-    await asyncio.to_thread(_write_example, tree, example)
-    checked = await _check_red(context, candidate, (example.test,))
+    checked = await write_red_example(
+        context, candidate, example, seconds=_check_seconds(context), keeps_green=True
+    )
     if checked.tests:
         summary = f"You said that {call} gives {answer}."
-        await _log_written_test(context, candidate, summary, (*tests, example.test))
+        note = Reproduction(summary=summary, tests=(*tests, example.test))
+        _log_note(context, candidate, "reproduce", note)
     return (example.test,), bool(checked.tests)
-
-
-def _write_example(tree: Path, example: ReproducedExample) -> None:
-    file = tree / example.path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(example.text, "utf-8")
 
 
 async def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:

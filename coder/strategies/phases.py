@@ -33,6 +33,7 @@ from coder.session.judging import (
     judge_change,
     passing_sources,
     requested_tests,
+    write_red_example,
 )
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
 from coder.strategies.candidate_status import has_source
@@ -216,10 +217,21 @@ async def _settle_reproduce(
         return outcome
     if state.entry or not (state.changed or reproduction):
         return None
+    if source and not (tests_changed or named_ids) and (written := await _write_example(context, candidate)):
+        return written
     judgements = candidate_verdicts(context.log.records, candidate.id)
     return render_prompt(
         "not_reproduced", found=reproduced, source=source, tests_changed=tests_changed, judged=judgements[-1:]
     )
+
+
+async def _write_example(context: SessionContext, candidate: Candidate) -> Reproduction | None:
+    """Write the issue's own example as a test of a change that brings none."""
+    example = await asyncio.to_thread(context.verifier.reproduce_example)
+    if isinstance(example, str) or example.is_wish:
+        return None
+    checked = await write_red_example(context, candidate, example)
+    return Reproduction(summary=example.summary, tests=checked.tests) if checked.tests else None
 
 
 async def _find_tied_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:

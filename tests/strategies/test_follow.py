@@ -7,6 +7,7 @@ import pytest
 
 from coder.core.events import NoteMade, PhaseEntered, ToolFinished
 from coder.core.notes import Done, GiveUp, Reproduction, WrittenAnswer
+from coder.core.ports import ReproducedExample
 from coder.core.state import newest_verdict
 from coder.core.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
@@ -110,6 +111,24 @@ def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
     context = run_route(tmp_path, [patch(FIX), patch(TEST)], verifier)
     assert (phases(context), request_count(context)) == (["locate", "reproduce", "edit", "verify"], 2)
     assert "no test shows the issue yet" in last_words(context)
+    assert "VALUE = 2" in (tmp_path / "a.py").read_text()
+
+
+@pytest.mark.parametrize("is_red", [True, False])
+def test_issues_example_is_the_missing_test_if_it_fails(tmp_path: Path, is_red: bool) -> None:
+    example = ReproducedExample(
+        call="value()",
+        wrong="1",
+        right="2",
+        path="tests/test_value.py",
+        text="def test_value_example():\n    from a import VALUE\n\n    assert VALUE == 2\n",
+        test="tests/test_value.py::test_value_example",
+    )
+    results = [ReproductionResult(tests=(example.test,) if is_red else ()), ReproductionResult(tests=("t",))]
+    verifier = FakeVerifier(example=example, reproduced=results)
+    context = run_route(tmp_path, [patch(FIX), patch(TEST)], verifier)
+    assert request_count(context) == (1 if is_red else 2)
+    assert (tmp_path / example.path).exists() is is_red
     assert "VALUE = 2" in (tmp_path / "a.py").read_text()
 
 
