@@ -57,8 +57,7 @@ class Tool:
         try:
             payload = parse_json(arguments or "{}", strict=False)
             json.dumps(payload, ensure_ascii=False).encode("utf-8")
-            if self.schema is not None:
-                payload = {"arguments": payload}
+            payload = {"arguments": payload} if self.schema is not None else self._rename_argument(payload)
             values = self.arguments.model_validate(payload)
         except json.JSONDecodeError as error:
             raise ToolError(
@@ -84,6 +83,17 @@ class Tool:
                 f"The arguments of {self.name} do not fit: {faults}. Nothing was done. It takes: {self.usage}"
             ) from None
         return {name: getattr(values, name) for name in self.arguments.model_fields}
+
+    def _rename_argument(self, payload: object) -> object:
+        """Take a text under a name of another tool (`patch`, `file_path`) for the required one that lacks."""
+        if not isinstance(payload, dict):
+            return payload
+        fields = self.arguments.model_fields
+        lacking = [name for name, field in fields.items() if field.is_required() and name not in payload]
+        match lacking, [name for name in payload if name not in fields]:
+            case [name], [other] if isinstance(payload[other], str):
+                return {name if key == other else key: value for key, value in payload.items()}
+        return payload
 
     @property
     def usage(self) -> str:

@@ -117,7 +117,7 @@ def test_always_allowed_command_is_not_asked_again(tmp_path: Path) -> None:
 def test_malformed_call_does_not_refuse_the_one_before_it(tmp_path: Path) -> None:
     context = replace(kit(tmp_path, attended=True), permissions=Permissions(mode="ask"))
     patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
-    malformed = ToolCall(id="2", name="apply_patch", arguments='{"dif": ""}')
+    malformed = ToolCall(id="2", name="apply_patch", arguments='{"diff": 1}')
     (question,) = run_reply(context, [patch, malformed], "allow")
     assert question.text == "Allow this? apply_patch: a.py   (changes files)"
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"

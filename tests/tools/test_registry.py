@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from coder.core.errors import ToolError
 from coder.tools.registry import TOOLS
 from tests.tools.fakes import call_refused_tool, workspace
 
@@ -36,3 +39,25 @@ def test_lone_surrogates_never_reach_tool(tmp_path: Path) -> None:
     for tool in TOOLS:
         required = {name: "\udcff" for name in tool.spec.parameters.get("required", ())} or {"path": "\udcff"}
         assert "half of a surrogate pair" in call_refused_tool(tool, workspace(tmp_path), **required)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("apply_patch", {"patch": "x"}),
+        ("read", {"file_path": "x", "line": 3}),
+        ("run_command", {"cmd": "x"}),
+        ("search", {"query": "x"}),
+    ],
+)
+def test_one_argument_under_another_name_is_understood(tool: str, arguments: dict[str, object]) -> None:
+    found = next(item for item in TOOLS if item.name == tool)
+    required = found.spec.parameters["required"][0]
+    assert found.validate_arguments(json.dumps(arguments))[required] == "x"
+
+
+@pytest.mark.parametrize("arguments", [{"file": "x", "name": "y"}, {"path": "x", "file": "y"}, {"file": 3}])
+def test_arguments_of_no_known_meaning_are_refused(arguments: dict[str, object]) -> None:
+    found = next(item for item in TOOLS if item.name == "read")
+    with pytest.raises(ToolError, match="do not fit"):
+        found.validate_arguments(json.dumps(arguments))
