@@ -1,9 +1,13 @@
-"""Hunks of a git diff: numbering, edits, and the diff of a selection of them; unidiff parses them."""
+"""Hunks of a git diff: numbering, edits, and the diff of a selection of them; unidiff parses them.
+
+`parse.py` makes a well-formed diff of what models write, and reads its hunks here. It drops prose, fences and
+whatever git does not need; here every byte of a diff stays, also what cannot be read.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from coder.core.values import EditedHunk, Hunk
@@ -64,18 +68,17 @@ def rebuild_diff(diff: str, accepted: Collection[int], edits: Sequence[EditedHun
 
 def hunk_lines(body: str) -> tuple[DiffLine, ...]:
     """Return the lines of a hunk; none if it has no lines, or other ones than its heading counts."""
-    heading, *raw_lines = _LINE.findall(body) or [""]
-    ranges = _RANGES.match(heading)
+    return tuple(line for parsed in parse_hunks(body) for line in diff_lines(parsed))
+
+
+def diff_lines(parsed: "ParsedHunk") -> list[DiffLine]:
     lines: list[DiffLine] = []
-    for raw_line in raw_lines:
-        if raw_line.startswith("\\") and lines:
+    for line in parsed:
+        if line.line_type != "\\":
+            lines.append(DiffLine(line.line_type, line.value))
+        elif lines:
             lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix("\n"))
-        else:
-            lines.append(DiffLine(raw_line[0], raw_line[1:]) if raw_line != "\n" else DiffLine(" ", raw_line))
-    if ranges is None or {line.sign for line in lines} - set("+- "):
-        return ()
-    counts = tuple(1 if count is None else int(count) for count in ranges.group(2, 4))
-    return tuple(lines) if (len(_old_side(lines)), len(_new_side(lines))) == counts else ()
+    return lines
 
 
 def edited_body(hunk: Hunk, edit: EditedHunk) -> str:
@@ -101,7 +104,7 @@ def replace_new_lines(body: str, new_lines: Sequence[str]) -> str:
 
 def changed_line_starts(hunk: Hunk) -> Iterator[int]:
     """Yield the lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
-    for parsed in _parse(hunk.body):
+    for parsed in parse_hunks(hunk.body):
         line = parsed.target_start + (parsed.target_length == 0)  # then git names the line before
         for changed, run in groupby(parsed, key=lambda hunk_line: not hunk_line.is_context):
             if changed:
@@ -119,30 +122,23 @@ def _file_hunks(section: str) -> Iterator[Hunk]:
 
 
 def _bodies(text: str) -> list[str]:
-    """Return the text of each hunk, cut at unidiff's boundaries.
-
-    It is all one where the counts are wrong, as around a masked secret.
-    """
-    lines = _LINE.findall(text)
-    bodies, start = list[str](), 0
-    for parsed in _parse(text):
-        end = start + 1 + len(parsed)
-        bodies.append("".join(lines[start:end]))
-        start = end
-    return bodies if start == len(lines) else [text]
+    """Return the text of each hunk; it is all one where the counts are wrong, as around a masked secret."""
+    lines = iter(_LINE.findall(text))
+    return ["".join(islice(lines, 1 + len(parsed))) for parsed in parse_hunks(text)] or [text]
 
 
-def _parse(text: str) -> "tuple[ParsedHunk, ...]":
-    """Parse the hunks of one file; empty where they cannot be read."""
+def parse_hunks(text: str) -> "tuple[ParsedHunk, ...]":
+    """Parse the hunks of one file; empty where they cannot be read, or leave out a line of the text."""
     if not text:
         return ()
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
     try:
-        return tuple(PatchSet(f"--- a/file\n+++ b/file\n{text}")[0])
+        hunks = tuple(PatchSet(f"--- a/file\n+++ b/file\n{text}")[0])
     except UnidiffParseError:
         return ()
+    return hunks if sum(1 + len(hunk) for hunk in hunks) == len(_LINE.findall(text)) else ()
 
 
 def _shift(body: str, lines: int) -> str:
@@ -152,7 +148,7 @@ def _shift(body: str, lines: int) -> str:
 
 def _growth(body: str) -> int:
     """Return the number of lines by which a hunk makes its file longer."""
-    return sum(parsed.target_length - parsed.source_length for parsed in _parse(body))
+    return sum(parsed.target_length - parsed.source_length for parsed in parse_hunks(body))
 
 
 def _old_side(lines: Sequence[DiffLine]) -> list[DiffLine]:

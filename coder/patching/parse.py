@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby, takewhile
 
 from coder.core.errors import PatchError
+from coder.patching.git_hunks import diff_lines, parse_hunks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,18 +166,12 @@ def _file_patch(raw: RawFile) -> FilePatch:
 
 
 def _read_hunks(raw: tuple[RawHunk, ...]) -> tuple[PatchHunk, ...]:
-    from unidiff.errors import UnidiffParseError
-    from unidiff.patch import PatchSet
-
-    text = "--- a/file\n+++ b/file\n" + "".join(map(_well_formed, raw))
-    try:
-        parsed = PatchSet(text)
-    except UnidiffParseError as error:
-        raise PatchError(
-            f"The diff cannot be read: {error}. Send it again as a plain unified diff."
-        ) from None
     line_groups = [
-        _lines([(line.line_type, line.value) for line in hunk]) for hunk in (parsed[0] if raw else ())
+        [
+            HunkLine(mark=line.sign, text=line.text.removesuffix("\n"), ends=line.text.endswith("\n"))
+            for line in diff_lines(parsed)
+        ]
+        for parsed in parse_hunks("".join(map(_well_formed, raw)))
     ]
     changed_lines = [f"{line.mark}{line.text}" for lines in line_groups for line in lines if line.mark != " "]
     if changed_lines != [line for hunk in raw for line in hunk.lines if line.startswith(("+", "-"))]:
@@ -201,16 +196,6 @@ def _well_formed(hunk: RawHunk) -> str:
     old = sum(line.startswith((" ", "-")) for line in hunk.lines)
     new = sum(line.startswith((" ", "+")) for line in hunk.lines)
     return f"@@ -{hunk.start},{old} +{hunk.start},{new} @@\n" + "".join(f"{line}\n" for line in hunk.lines)
-
-
-def _lines(pairs: Sequence[tuple[str, str]]) -> tuple[HunkLine, ...]:
-    lines: list[HunkLine] = []
-    for mark, value in pairs:
-        if mark == "\\" and lines:
-            lines[-1] = replace(lines[-1], ends=False)
-        elif mark != "\\":
-            lines.append(HunkLine(mark=mark or " ", text=value.removesuffix("\n")))
-    return tuple(lines)
 
 
 def _unrepeat(lines: Sequence[HunkLine]) -> tuple[HunkLine, ...]:
