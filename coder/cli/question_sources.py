@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from coder.cli.forges import fetch
 from coder.core.errors import UserError
 from coder.core.task import Source
+from coder.files.regular_files import is_within
 
 SOURCES_DIRECTORY = "coder-sources"
 LARGEST_BYTES = 1_000_000
@@ -176,7 +177,7 @@ def _package_source(distribution: Distribution, site: Path) -> Source:
     files = {
         name: path
         for name, path in located.items()
-        if path.suffix in PACKAGE_SUFFIXES and path.resolve().is_relative_to(site.resolve())
+        if path.suffix in PACKAGE_SUFFIXES and is_within(path, site)
     }
     size = sum(path.stat().st_size for path in files.values() if path.is_file())
     if not files or size > LARGEST_PACKAGE_BYTES:

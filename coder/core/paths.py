@@ -1,6 +1,7 @@
 """Paths and test ids inside a repository."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
@@ -43,6 +44,39 @@ function."""
 _ABSOLUTE_PATH_PARAMETERS = re.compile(r"\[(?:.*[^\w.:/])?/(?:[^/]+/){2}.*")
 """Parameters with an absolute path: another checkout of the same tree has other ids, so the whole function is
 used."""
+
+
+LONGEST_NAME = 255
+LONGEST_PATH = 2000
+
+
+def split_path(name: str) -> list[str]:
+    """Return the parts of a path that is relative to a repository's root; links are not looked at.
+
+    Raises:
+        ValueError: it leads out of the repository, or into git's own files; the message is a sentence.
+    """
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or ".." in parts:
+        raise ValueError(
+            f"{name[:100]!r} leads out of the repository. "
+            "Paths are relative to its root and never contain '..'."
+        )
+    if any(map(is_git_name, parts)):
+        raise ValueError(f"{name[:100]!r} belongs to git itself and cannot be read or changed.")
+    is_long = any(len(part.encode("utf-8", "replace")) > LONGEST_NAME for part in parts)
+    if is_long or len(name) > LONGEST_PATH or "\0" in name:
+        raise ValueError(f"{name[:100]!r} is no path: it is too long, or holds a NUL character.")
+    return parts
+
+
+def is_git_name(part: str) -> bool:
+    """Tell whether some file system would take a part of a path for .git.
+
+    File systems may ignore case, trailing dots and spaces, and invisible characters.
+    """
+    visible = "".join(character for character in part if unicodedata.category(character) != "Cf")
+    return visible.casefold().split(":")[0].rstrip(" .") in (".git", "git~1")
 
 
 def is_test_path(path: str) -> bool:

@@ -75,13 +75,18 @@ def find_special_files(directory: Path) -> Iterator[Path]:
                 yield file
 
 
+def is_within(path: Path | str, root: Path) -> bool:
+    """Tell whether a path, its links followed, is in the real directory behind `root`."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
 def _open_regular(path: Path, *, within: Path, limit_bytes: int) -> int | None:
     """Return a descriptor of the real file behind a path.
 
     None where opening it could block or have an effect.
     """
-    real, root = os.path.realpath(path), os.path.realpath(within)
-    if not Path(real).is_relative_to(root) or not _is_small(os.lstat(real), limit_bytes):
+    real = os.path.realpath(path)
+    if not is_within(path, within) or not _is_small(os.lstat(real), limit_bytes):
         return None
     handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if _is_small(os.fstat(handle), limit_bytes):

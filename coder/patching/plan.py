@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from coder.core.errors import PatchError
+from coder.core.paths import split_path
 from coder.patching.match import (
     TO_ASCII,
     Misfit,
@@ -706,8 +707,6 @@ def new_file_source(hunks: Sequence[PatchHunk], path: str) -> TextFile:
 
 
 PREFIX = re.compile(r"^[abciow]/")
-LONGEST_NAME = 255
-LONGEST_PATH = 2000
 
 
 def normalize_path(name: str) -> str:
@@ -716,7 +715,7 @@ def normalize_path(name: str) -> str:
     Raises:
         PatchError: it leads out of the tree, or into git's own files, however spelled.
     """
-    if name.startswith(("/", "~")) or re.match(r"^[A-Za-z]:", name) or "\\" in name:
+    if re.match(r"[/~]|[A-Za-z]:", name) or "\\" in name:
         raise PatchError(
             f"{name!r} is not a path inside the repository. Paths are relative to its root, "
             "with forward slashes."
@@ -725,27 +724,13 @@ def normalize_path(name: str) -> str:
         raise PatchError(
             f"The path {name!r} holds control or undecodable characters; such files cannot be changed here."
         )
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    if ".." in parts:
-        raise PatchError(
-            f"{name!r} leads out of the repository. Paths are relative to its root and never contain '..'."
-        )
-    if any(_is_git(part) for part in parts):
-        raise PatchError(f"{name!r} belongs to git itself and cannot be changed.")
-    if any(len(part.encode("utf-8")) > LONGEST_NAME for part in parts) or len(name) > LONGEST_PATH:
-        raise PatchError(f"{name[:100]!r}... is too long for a path.")
+    try:
+        parts = split_path(name)
+    except ValueError as error:
+        raise PatchError(str(error)) from None
     if not parts:
         raise PatchError(f"{name!r} names no file.")
     return "/".join(parts)
-
-
-def _is_git(part: str) -> bool:
-    """Tell whether some file system would take a name for .git.
-
-    File systems may ignore case, trailing dots and spaces, and invisible characters.
-    """
-    visible = "".join(character for character in part if unicodedata.category(character) != "Cf")
-    return visible.casefold().split(":")[0].rstrip(" .") in (".git", "git~1")
 
 
 def find_existing_path(old: str, new: str, exists: Callable[[str], bool]) -> str:

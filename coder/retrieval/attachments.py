@@ -1,6 +1,5 @@
 """Files and symbols that a message of the user names with `@`, as attachments for the model."""
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -8,9 +7,10 @@ from pathlib import Path
 
 from coder.core.errors import ToolError, UserError
 from coder.core.messages import Image
+from coder.core.paths import is_git_name
 from coder.core.ports import Model
 from coder.core.task import Attachment
-from coder.files.regular_files import LARGEST_BYTES, read_regular
+from coder.files.regular_files import LARGEST_BYTES, is_within, read_regular
 from coder.index.index import SymbolIndex
 from coder.index.parsers import match_definitions
 from coder.permissions.private_files import DENY_READ, is_read_denied
@@ -63,7 +63,9 @@ def attach_mentions(
 def _attach_path(name: str, root: Path, deny_read: Sequence[str]) -> list[Attachment]:
     """Return the file of that name, if there is one."""
     path = root / name
-    data = read_regular(path, within=root) if ".git" not in Path(name).parts else None
+    if any(map(is_git_name, Path(name).parts)):
+        return []
+    data = read_regular(path, within=root)
     if data is None:
         _check_size(name, path, root)
         return []
@@ -83,9 +85,7 @@ def _attach_path(name: str, root: Path, deny_read: Sequence[str]) -> list[Attach
 
 
 def _check_size(name: str, path: Path, root: Path) -> None:
-    real = Path(os.path.realpath(path))
-    is_inside = real.is_relative_to(os.path.realpath(root)) and ".git" not in Path(name).parts
-    if is_inside and real.is_file() and real.stat().st_size > LARGEST_BYTES:
+    if is_within(path, root) and path.is_file() and path.stat().st_size > LARGEST_BYTES:
         raise UserError(f"{name} has more than {LARGEST_BYTES // 1_000_000} MB, so nothing is attached.")
 
 

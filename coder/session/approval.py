@@ -13,6 +13,7 @@ from coder.core import events
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values import Value
+from coder.files.regular_files import is_within
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import (
     SCRATCH,
@@ -192,7 +193,7 @@ def _resolve_program(run: ProgramRun, root: Path, which: FindProgram) -> Program
     real_path = Path(os.path.realpath(path))
     path_on_search_path = which(name)
     is_own = (
-        real_path.is_relative_to(os.path.realpath(root))
+        is_within(path, root)
         or path_on_search_path is None
         or os.path.realpath(path_on_search_path) != str(real_path)
     )
@@ -208,9 +209,9 @@ def _is_link_out(argument: str, root: Path) -> bool:
         return False
     if not os.path.lexists(root / argument):
         return False
-    real_path, real_root = os.path.realpath(root / argument), os.path.realpath(root)
-    return not Path(real_path).is_relative_to(real_root) or is_read_denied(
-        os.path.relpath(real_path, real_root)
+    real_path = os.path.realpath(root / argument)
+    return not is_within(real_path, root) or is_read_denied(
+        os.path.relpath(real_path, os.path.realpath(root))
     )
 
 

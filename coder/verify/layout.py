@@ -15,7 +15,7 @@ from typing import Any
 
 from coder.core.paths import is_test_file
 from coder.core.text import parse_toml
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import is_within, read_regular_text
 
 PYTEST_FILES = (
     *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini"),
@@ -258,9 +258,7 @@ def source_roots(tree: Path) -> tuple[Path, ...]:
         [tree / "src"] if holds_code(tree / "src") and not (tree / "src" / "__init__.py").exists() else []
     )
     roots = [
-        root
-        for root in dict.fromkeys([*declared, *conventional])
-        if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+        root for root in dict.fromkeys([*declared, *conventional]) if root.is_dir() and is_within(root, tree)
     ]
     if roots:
         return tuple(roots)
@@ -273,7 +271,7 @@ def import_roots(tree: Path) -> tuple[Path, ...]:
         root
         for directory in nested_projects(tree)
         for root in source_roots(directory)
-        if root.resolve().is_relative_to(tree.resolve())
+        if is_within(root, tree)
     )
     return tuple(dict.fromkeys((*source_roots(tree), *nested)))
 

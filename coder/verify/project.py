@@ -22,7 +22,7 @@ from coder.core.ports import Limits, Sandbox
 from coder.core.text import parse_json, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import is_within, read_regular_text
 from coder.verify.checks.how_tests_run import RUNNER_FILES, RUNNER_SCRIPTS
 from coder.verify.layout import (
     CODER_FILE,
@@ -185,7 +185,7 @@ class Project(Value):
         editable = (
             root
             for root in (tree / name for name in self.editable_roots)
-            if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+            if root.is_dir() and is_within(root, tree)
         )
         return tuple(dict.fromkeys((*import_roots(tree), *editable)))
 
@@ -870,7 +870,7 @@ def _on_path(root: Path, environment: Mapping[str, str], sandbox: Sandbox) -> It
                 if is_automatic:
                     continue
                 return
-            if found.resolve().is_relative_to(root) or Path(directory).resolve().is_relative_to(root):
+            if is_within(found, root) or is_within(directory, root):
                 continue
             answer = _run_query((str(found), "-I", "-c", RUNNER_QUERY), root, sandbox)
             executable, _, has_pytest = answer.partition("\t")

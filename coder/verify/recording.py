@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from coder.core.ports import Execution
 from coder.core.verdict import BodyExecution, Failure, Frame, LinesRun, Outcome, RunProblem, TestResult
+from coder.files.regular_files import is_within
 from coder.verify.failures import NEVER_ENDING
 from coder.verify.project import RECORDED
 
@@ -293,7 +294,7 @@ def wrong_code_problem(
     root = tree.resolve()
     for name, files in loaded.items():
         for file in files:
-            if not Path(file).resolve().is_relative_to(root):
+            if not is_within(file, root):
                 text = (
                     f"The tests imported {name} from {file} instead of {root / watched[name]}: "
                     "what they say is not about the change. "

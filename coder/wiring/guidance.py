@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from coder.core.errors import CoderError, UserError
 from coder.core.text import suggest_name
 from coder.directories import config_directory
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import is_within, read_regular_text
 from coder.prompting import render_prompt
 from coder.repo.git import Git
 from coder.trust import is_trusted
@@ -137,7 +137,7 @@ def find_skills(root: Path | None) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
     problems = []
     for base, within in _places(root, "skills"):
         for file in sorted(base.glob("*/SKILL.md")):
-            if within is not None and not file.resolve().is_relative_to(within.resolve()):
+            if within is not None and not is_within(file, within):
                 problems.append(f"{file} is passed over: it is a link that leads out of the repository.")
                 continue
             try:
@@ -193,7 +193,7 @@ def find_commands(root: Path, *, trusted: bool | None = None) -> dict[str, Custo
     commands: dict[str, CustomCommand] = {}
     for base, within in _places(own_root, "commands"):
         for file in sorted(base.rglob("*.md")):
-            if within is None or file.resolve().is_relative_to(within.resolve()):
+            if within is None or is_within(file, within):
                 command = _read_command(file, base)
                 commands.setdefault(command.name, command)
     for skill in find_skills(own_root)[0]:

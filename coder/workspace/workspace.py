@@ -8,22 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from coder.core.errors import PatchError, ToolError
-from coder.core.paths import SOURCE_SUFFIXES, is_test_path
+from coder.core.paths import SOURCE_SUFFIXES, is_test_path, split_path
 from coder.core.phases import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.verdict import TestReport
-from coder.files.regular_files import read_regular, read_regular_text
+from coder.files.regular_files import is_within, read_regular, read_regular_text
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
 from coder.patching.plan import ConfinedTree, TextFile, decode_source
 from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.permissions.secrets import Secrets
-
-LONGEST_NAME = 255
-LONGEST_PATH = 2000
 
 
 def matches_path(path: str, pattern: str) -> bool:
@@ -73,24 +70,12 @@ class Workspace:
             ToolError: it leads out of the worktree, or into git's own files.
         """
         text = path.strip()
-        relative = PurePosixPath(
-            text[len(str(self.root)) :].lstrip("/") if text.startswith(f"{self.root}/") else text
-        )
-        parts = [part for part in relative.parts if part != "."]
-        if relative.is_absolute() or ".." in parts:
-            raise ToolError(
-                f"{path!r} is outside the repository. Paths are relative to its root, such as 'src/name.py'."
-            )
-        if any(part.lower() == ".git" for part in parts):
-            raise ToolError(f"{path!r} belongs to git itself and cannot be read or changed here.")
+        try:
+            parts = split_path(text.removeprefix(f"{self.root}/"))
+        except ValueError as error:
+            raise ToolError(str(error)) from None
         absolute = self.root.joinpath(*parts)
-        if (
-            "\0" in text
-            or any(len(part.encode("utf-8", "replace")) > LONGEST_NAME for part in parts)
-            or len(text) > LONGEST_PATH
-        ):
-            raise ToolError(f"{path[:100]!r} is no path: it is too long, or holds a NUL character.")
-        if not Path(os.path.realpath(absolute)).is_relative_to(os.path.realpath(self.root)):
+        if not is_within(absolute, self.root):
             raise ToolError(
                 f"{path!r} is a symbolic link that leads out of the repository; nothing was opened."
             )

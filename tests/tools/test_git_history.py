@@ -61,7 +61,7 @@ def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
     assert call_refused_tool(git_history, space, commit="--output=/tmp/x").startswith(
         "'--output=/tmp/x' is no commit."
     )
-    assert "outside the repository" in call_refused_tool(git_history, space, path="../x")
+    assert "leads out of the repository" in call_refused_tool(git_history, space, path="../x")
     assert (
         call_refused_tool(git_history, space, line=3)
         == "A line or symbol needs the path of its file, which search tells."

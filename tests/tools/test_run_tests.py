@@ -85,7 +85,7 @@ def test_refuses_invalid_test_id(tmp_path: Path) -> None:
     tests = FakeTests(report=fake_tests(), before=fake_tests())
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert call_refused_tool(run_tests, space, tests=["--pdb"]).startswith("'--pdb' is no test.")
-    assert "outside the repository" in call_refused_tool(run_tests, space, tests=["../t.py::test_a"])
+    assert "leads out of the repository" in call_refused_tool(run_tests, space, tests=["../t.py::test_a"])
     assert (
         call_refused_tool(run_tests, space, tests=["test_box.py::test_a"])
         == "test_box.py does not exist. Did you mean tests/test_box.py?"

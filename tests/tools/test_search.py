@@ -186,7 +186,7 @@ def test_refuses_missing_path_and_suggests_existing_one(tmp_path: Path) -> None:
         call_refused_tool(search, workspace(tmp_path, FILES), pattern="x", path="box.py")
         == "box.py does not exist. Did you mean src/box.py?"
     )
-    assert "outside the repository" in call_refused_tool(
+    assert "leads out of the repository" in call_refused_tool(
         search, workspace(tmp_path), pattern="x", path="../x"
     )
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from coder.core.text import parse_json
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.files.regular_files import is_within
 from coder.verify.runners.adapter import (
     DEEPEST_MANIFEST,
     LONGEST_TEXT,
@@ -174,11 +175,7 @@ class ReportRunner:
 
     def _find_reports(self, run: Run) -> list[Path]:
         top = self._top(run)
-        return sorted(
-            file
-            for file in top.glob(self.reports)
-            if file.is_file() and file.resolve().is_relative_to(top.resolve())
-        )
+        return sorted(file for file in top.glob(self.reports) if file.is_file() and is_within(file, top))
 
 
 def _brings(root: Path, command: str) -> bool:
