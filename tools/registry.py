@@ -2,9 +2,12 @@
 
 from coder.tools.apply_patch import apply_patch
 from coder.tools.git_history import git_history
-from coder.tools.hand_over import hand_over, hand_over_components, hand_over_findings, hand_over_plan
-from coder.tools.hand_over_research import (
+from coder.tools.hand_over import (
+    hand_over,
+    hand_over_components,
     hand_over_evaluation,
+    hand_over_findings,
+    hand_over_plan,
     hand_over_report,
     hand_over_research,
     hand_over_research_plan,

@@ -5,8 +5,14 @@ from pathlib import Path
 import pytest
 
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
-from coder.tools.hand_over import hand_over, hand_over_components, hand_over_plan
-from coder.tools.hand_over_research import hand_over_report, hand_over_research, hand_over_research_plan
+from coder.tools.hand_over import (
+    hand_over,
+    hand_over_components,
+    hand_over_plan,
+    hand_over_report,
+    hand_over_research,
+    hand_over_research_plan,
+)
 from coder.tools.tool import Tool
 from tests.tools.fakes import call_refused_tool, make_note, workspace
 
