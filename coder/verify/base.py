@@ -28,8 +28,45 @@ TESTS_PER_SECOND = 50
 """Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
 
 
-class SideRun(NamedTuple):
+class RunKind(NamedTuple):
+    """Purpose of a run, which decides how it is made and where its time counts."""
+
     label: str
+    stage: str = "base"
+    is_large: bool = False
+    """Takes all cores until the user cuts it short: no target's red or green rests on it."""
+    watches_lines: bool = False
+    """Notes which lines of the change run."""
+    observes: bool = False
+    """Observes the functions of the tests: nothing but the targets is wanted, so it takes little time."""
+    is_beside: bool = False
+    """Made beside another, so that its stage takes the time of that one."""
+
+    @property
+    def on_base(self) -> "RunKind":
+        return RunKind(f"{self.label}, on the base", is_large=self.is_large)
+
+
+TARGETS = RunKind("targets", "targets", watches_lines=True)
+TARGETS_ON_BASE = RunKind("targets on the base", "targets", is_beside=True)
+TARGETS_AGAIN = RunKind("targets, again", "targets", observes=True)
+TARGETS_ON_BASE_AGAIN = RunKind("targets on the base, again", "targets", observes=True, is_beside=True)
+WITHOUT_RECORDER = RunKind("without the recorder", "targets")
+WITHOUT_RECORDER_ON_BASE = RunKind("without the recorder, on the base", "targets", is_beside=True)
+OLD_ON_CHANGE = RunKind("edited tests as they were", "old tests")
+OLD_ON_BASE = RunKind("edited tests as they were, on the base", "targets", is_beside=True)
+REACHING = RunKind("tests that use the changed code", "impacted", is_large=True, watches_lines=True)
+SUITE = RunKind("suite", "suite", is_large=True, watches_lines=True)
+AS_BEFORE = RunKind("as tests ran before the change")
+CONFIRMATION = RunKind("again, on the change")
+CONFIRMATION_ON_BASE = RunKind("again, on the base")
+WITH_HELPERS = RunKind("again, with the change's own helpers")
+COMPARISON = RunKind("base")
+COLLECTION = RunKind("collection on the base")
+
+
+class SideRun(NamedTuple):
+    kind: RunKind
     side: Side
     tests: Sequence[str]
     seconds: float | None = None
@@ -101,14 +138,14 @@ class Runs:
             existing = [path for path in files if (place / path).is_file()]
             if files and not existing:
                 return TestReport(command=self.runner.command)
-            told = with_label("collection on the base", self._progress)
+            told = with_label(COLLECTION.label, self._progress)
             report = self._store.recall(
                 (self._content_of("base", place), "collection", *existing),
                 lambda: self.runner.collect(
                     place, existing, timeout_seconds=min(seconds, COLLECTION_SECONDS), progress=told
                 ),
             )
-        self._account(summarize_run("collection on the base", existing, report), started)
+        self._account(COLLECTION, summarize_run(COLLECTION.label, existing, report), started)
         return report.model_copy(update={"problem": None}) if report.is_complete else report
 
     def run_both(self, first: "SideRun", second: "SideRun") -> tuple[TestReport, TestReport]:
@@ -141,7 +178,7 @@ class Runs:
 
     def run(
         self,
-        label: str,
+        kind: RunKind,
         side: Side,
         tests: Sequence[str],
         seconds: float | None = None,
@@ -153,39 +190,38 @@ class Runs:
         with self._take_turn(), self._split.checkout(side) as place:
             expected = (*self._split.sources, *self._extensions)
             sources = [path for path in expected if (place / path).is_file()]
-            self.tell(TestsStarted(label=label, tests=len(tests)))
-            told = with_label(label, self._progress)
-            watches = label in WATCHED_RUNS and side not in ("base", "tests")
+            self.tell(TestsStarted(label=kind.label, tests=len(tests)))
+            told = with_label(kind.label, self._progress)
             options: RunOptions = {
                 "timeout_seconds": seconds or self._seconds,
                 "expect_loaded": sources,
-                "lines": self._split.changed_lines if watches else {},
+                "lines": self._split.changed_lines if kind.watches_lines else {},
                 "progress": told,
-                "observe": label in OBSERVED_RUNS,
-                "cut": self._cut if label in PARALLEL_RUNS else cut,
+                "observe": kind.observes,
+                "cut": self._cut if kind.is_large else cut,
             }
 
             def run() -> TestReport:
-                if label in PARALLEL_RUNS:
+                if kind.is_large:
                     return self._run_large(place, tests, options)
                 return self.runner.run(place, tests, **options)
 
             report = self._store.recall(
-                (self._content_of(side, place), label, *tests),
+                (self._content_of(side, place), kind.label, *tests),
                 run,
                 # Red tests of large runs are seen again before they count.
                 keeps=lambda report: (
-                    (side != "change" or label in PARALLEL_RUNS or not report.failures)
+                    (side != "change" or kind.is_large or not report.failures)
                     and not any(map(has_found_port_taken, report.failures))
                 ),
             )
         if cut is not None and cut.is_set() and report.problem:
             report = report.model_copy(update={"problem": _hanging_problem(side, report.seconds)})
-        self._account(summarize_run(label, tests, report), started)
-        if watches:
+        self._account(kind, summarize_run(kind.label, tests, report), started)
+        if kind.watches_lines:
             self._ran.update(result.id for result in report.results if result.when != "collect")
             self._lines.append(report.lines)
-        if label in PARALLEL_RUNS:
+        if kind.is_large:
             return report  # the base does not run the same tests
         if side in ("change", "harness"):
             self.reached_on_change.update(report.reached)
@@ -224,15 +260,16 @@ class Runs:
         with self._split.checkout(side) as place:
             code = self.runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds, cut=cut)
         if code is not None:
+            kind = WITHOUT_RECORDER if side == "change" else WITHOUT_RECORDER_ON_BASE
             run = TestRun(
-                label=WITHOUT_RECORDER if side == "change" else WITHOUT_RECORDER_ON_BASE,
+                label=kind.label,
                 command=self.runner.command,
                 tests=tuple(tests),
                 counts=Counts(partial=True),
                 exit_code=code,
                 seconds=time.monotonic() - started,
             )
-            self._account(run, started)
+            self._account(kind, run, started)
         return code
 
     def find_contradiction(self, tests: Sequence[str], *, seconds: float | None, cut: threading.Event) -> str:
@@ -248,12 +285,11 @@ class Runs:
             return "The tests fail without the change only as long as they are recorded."
         return "The tests pass on the change only as long as they are recorded." if change == FAILED else ""
 
-    def _account(self, run: TestRun, started: float) -> None:
-        stage = STAGE_OF_RUN.get(run.label, "base")
+    def _account(self, kind: RunKind, run: TestRun, started: float) -> None:
         self.made.append(run)
-        if run.label not in TIMED_TOGETHER:
-            self.stages[stage] += time.monotonic() - started
-        self.tell(TestsEnded(stage=stage, run=run))
+        if not kind.is_beside:
+            self.stages[kind.stage] += time.monotonic() - started
+        self.tell(TestsEnded(stage=kind.stage, run=run))
 
     def _content_of(self, side: Side, place: Path) -> str:
         """Return what identifies the content of one side, which a change with the same tests may share."""
@@ -391,7 +427,7 @@ class BaseTests:
             command=before.command, results=tuple(known[test] for test in needed if test in known)
         )
         if missing := [test for test in needed if test not in known]:
-            ran = runs.run("base", "base", missing)
+            ran = runs.run(COMPARISON, "base", missing)
             self.learn(ran)
             again = merge_reports(again, ran)
         return merge_reports(before, again)
@@ -490,27 +526,6 @@ def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
 
 LEAST_SECONDS, TIMES = 60.0, 5.0
 """What a run may take in any case, and how many times as long as the suite took on the base."""
-REACHING, SUITE = "tests that use the changed code", "suite"
-PARALLEL_RUNS = frozenset({REACHING, f"{REACHING}, on the base", SUITE})
-"""Labels of runs that no target's red or green rests on."""
-TARGETS, TARGETS_ON_BASE = "targets", "targets on the base"
-TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN = "targets, again", "targets on the base, again"
-WATCHED_RUNS = (TARGETS, REACHING, SUITE)
-"""Labels of runs that note which lines of the change run."""
-OBSERVED_RUNS = (TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN)
-"""Labels of runs of which nothing but the targets is wanted, so that observing them takes little time."""
-OLD_ON_CHANGE, OLD_ON_BASE = "edited tests as they were", "edited tests as they were, on the base"
-AS_BEFORE = "as tests ran before the change"
-WITHOUT_RECORDER, WITHOUT_RECORDER_ON_BASE = "without the recorder", "without the recorder, on the base"
-TIMED_TOGETHER = (TARGETS_ON_BASE, TARGETS_ON_BASE_AGAIN, OLD_ON_BASE, WITHOUT_RECORDER_ON_BASE)
-"""Labels of runs that are made beside another: their stage takes the time of that one."""
-STAGE_OF_RUN = {
-    **dict.fromkeys((TARGETS, TARGETS_AGAIN, WITHOUT_RECORDER, *TIMED_TOGETHER), "targets"),
-    REACHING: "impacted",
-    SUITE: "suite",
-    OLD_ON_CHANGE: "old tests",
-}
-"""Stage of a run by its label; any other run compares with the base."""
 
 
 def patience(before: TestReport | None) -> float | None:

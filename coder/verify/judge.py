@@ -29,6 +29,8 @@ from coder.core.verdict import (
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
     AS_BEFORE,
+    CONFIRMATION,
+    CONFIRMATION_ON_BASE,
     OLD_ON_BASE,
     OLD_ON_CHANGE,
     REACHING,
@@ -37,6 +39,7 @@ from coder.verify.base import (
     TARGETS_AGAIN,
     TARGETS_ON_BASE,
     TARGETS_ON_BASE_AGAIN,
+    WITH_HELPERS,
     Runs,
     SideRun,
 )
@@ -670,14 +673,14 @@ class Judge:
     def _run_chunk(self, tests: Sequence[str], side: Side, seconds: float) -> TestReport:
         """Run some tests on the change, and beside them what the comparison needs of the base."""
         change = self._change
-        label = REACHING if tests else SUITE
-        run = SideRun(label, side, tests, seconds)
+        kind = REACHING if tests else SUITE
+        run = SideRun(kind, side, tests, seconds)
         if change.base is None:
             report = self.runs.run(*run)
             self._find_existing_targets(report, change.before)
             return report
         if not (self._facts.targets or self._facts.still_red) or not self.runs.runner.is_recorded:
-            report, before = self.runs.run_both(run, SideRun(f"{label}, on the base", "base", tests, seconds))
+            report, before = self.runs.run_both(run, SideRun(kind.on_base, "base", tests, seconds))
             change.learn_base(before)
             self._find_existing_targets(report, before)
             return report
@@ -789,14 +792,14 @@ class Judge:
             return ()
         tests = [result.id for result in suspected[:MOST_RERUNS]]
         again, on_base = self.runs.run_both(
-            SideRun("again, on the change", side, tests), SideRun("again, on the base", "base", tests)
+            SideRun(CONFIRMATION, side, tests), SideRun(CONFIRMATION_ON_BASE, "base", tests)
         )
         blamed = [test for test in tests if not passes(again, test) and passes(on_base, test)]
         if flaky := [test for test in tests if test not in blamed]:
             names = condense_tests(flaky)
             self._facts.note("flaky", f"flaky, or depends on order: {names}")
         if blamed and side != "change":
-            with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
+            with_helpers = self.runs.run(WITH_HELPERS, "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
                 if self._harness:
                     self._cap_runner_files()
@@ -824,7 +827,7 @@ class Judge:
         reds = [red.id for red in facts.still_red if (now := match_result(ran, red.id)) and not now.green]
         if not reds:
             return
-        again = self.runs.run("again, on the change", "change", reds[:MOST_RERUNS])
+        again = self.runs.run(CONFIRMATION, "change", reds[:MOST_RERUNS])
         flaky = [test for test in reds if passes(again, test) or (facts.after and passes(facts.after, test))]
         facts.still_red = tuple(red for red in facts.still_red if red.id not in flaky)
         if flaky:

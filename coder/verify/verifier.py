@@ -28,7 +28,9 @@ from coder.files.regular_files import read_regular_text
 from coder.retrieval.issue_examples import claimed_examples, find_runnable_code
 from coder.verify.base import (
     BASELINE_SECONDS,
+    COMPARISON,
     NO_LIMITS,
+    TARGETS_ON_BASE,
     BaseTests,
     Runs,
     SuiteLimits,
@@ -167,7 +169,7 @@ class WorktreeVerifier:
                 if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
                     told = with_label("on the untouched code", progress)
                     report = self._recall(
-                        (content_key(tree), "base", *existing),
+                        (content_key(tree), COMPARISON.label, *existing),
                         lambda: self._runner.run(tree, existing, timeout_seconds=seconds, progress=told),
                         label="on the untouched code",
                         tests=existing,
@@ -232,7 +234,7 @@ class WorktreeVerifier:
             sources = tuple(path for path in change.sources if (tree / path).is_file())
             tests = change.first_tests(named)
             report = self._recall(
-                (content_key(tree, change.split.tests), "targets on the base", *tests),
+                (content_key(tree, change.split.tests), TARGETS_ON_BASE.label, *tests),
                 lambda: self._runner.run(
                     tree,
                     tests,
