@@ -17,7 +17,7 @@ from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestRepo
 from coder.files.tokenize import count_terms
 from coder.python.source import dump_node, parse_module
 from coder.verify.base import BaseTests, Runs
-from coder.verify.failures import environment_problem, find_added_names, find_words
+from coder.verify.failures import environment_problem, find_added_names, find_words, rejection_reason
 from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
     SUFFIXES,
@@ -329,12 +329,27 @@ class JudgedChange:
 
     @cached_property
     def added_names(self) -> frozenset[str]:
-        return find_added_names(*self.source_texts)
+        """Names that the sources define anew; as long as only tests are written, the words of the issue."""
+        return find_added_names(*self.source_texts) if self.sources else find_words(self.issue)
 
     @cached_property
     def removed_names(self) -> frozenset[str]:
         old, new = self.source_texts
         return find_added_names(new, old)
+
+    def rejection_reason(self, test: str, red: TestResult, *, after: TestResult | None = None) -> str:
+        """Return why a test is not red on the base for the right reason; empty if it is.
+
+        `red` is its result there, or that of its file.
+        """
+        return rejection_reason(
+            red,
+            issue=self.issue,
+            is_existing_test=not self.changes_test(test),
+            edited_sources=self.sources,
+            added_names=self.added_names,
+            after=after,
+        )
 
     def target_kind(self, test: str) -> TargetKind:
         if match_test_ids(self.purpose.named_tests)(test):

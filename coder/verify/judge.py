@@ -57,7 +57,6 @@ from coder.verify.failures import (
     lacks_added_name,
     missing_module,
     needed_packages,
-    rejection_reason,
     with_cause,
 )
 from coder.verify.report import (
@@ -417,8 +416,7 @@ class Judge:
         """Count a test that passes on the change as a target if it is red without it for the right reason."""
         change, facts, test = self._change, self._facts, result.id
         red = match_result(targets.on_base, test)
-        is_own = change.changes_test(test)
-        earlier = self._find_earlier(test) if is_own and self._old is not None else ""
+        earlier = self._find_earlier(test) if change.changes_test(test) and self._old is not None else ""
         is_still_red = bool(earlier and self._old and self._old.is_still_red(earlier))
         if is_still_red and not change.purpose.accepts_test_edits:
             self._refuse_edited_red(earlier)
@@ -427,15 +425,7 @@ class Judge:
             if red is not None and red.green and (self._is_named(test) or change.is_new(test)):
                 facts.note("red-check", f"{shorten_test_id(test)} {ALREADY_GREEN}")
             return
-        reason = rejection_reason(
-            red,
-            issue=change.issue,
-            is_existing_test=not is_own,
-            edited_sources=change.sources,
-            added_names=change.added_names,
-            after=result,
-        )
-        if reason:
+        if reason := change.rejection_reason(test, red, after=result):
             facts.note("red-check", f"{shorten_test_id(test)}: {reason}")
             return
         if self._old is not None and earlier:
@@ -703,7 +693,7 @@ class Judge:
             now = after.result_for(result.id)
             if now is None or result.id not in stable or is_left_out(result.id):
                 continue
-            if not rejection_reason(result, issue=change.issue, is_existing_test=True, after=now):
+            if not change.rejection_reason(result.id, result, after=now):
                 reds[result.id] = result
         ties = self._ties_of([*reds.values()]) if self._find_ties else dict.fromkeys(reds, "example")
         strong = {test for test, tie in ties.items() if tie != "identifier"}

@@ -46,7 +46,6 @@ from coder.verify.example import (
     IssueCode,
     write_example,
 )
-from coder.verify.failures import find_words, rejection_reason
 from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
 from coder.verify.report import (
@@ -251,7 +250,6 @@ class WorktreeVerifier:
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
         change.learn_tests(report)
-        added_names = change.added_names if change.sources else find_words(self._purpose.text)
         is_requested = match_test_ids(named)
         candidates = [
             result
@@ -276,12 +274,9 @@ class WorktreeVerifier:
         if report.is_cut:
             rejected = [f"{text} {ENDLESS_TEST_ADVICE}" for text in rejected]
         for result in candidates:
-            is_existing = not change.changes_test(result.id)
-            reason = rejection_reason(
-                result, issue=self._purpose.text, is_existing_test=is_existing, added_names=added_names
-            )
-            was = earlier.get(result.id)
-            if not (is_existing or is_requested(result.id)) and was is not None and fails_alike(result, was):
+            reason, was = change.rejection_reason(result.id, result), earlier.get(result.id)
+            is_edited = change.changes_test(result.id) and not is_requested(result.id)
+            if is_edited and was is not None and fails_alike(result, was):
                 reason = "fails in the same way without the edit, so it says nothing about the issue"
             reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
