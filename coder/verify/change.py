@@ -16,7 +16,7 @@ from coder.core.paths import (
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.tokenize import count_terms
 from coder.python.source import dump_node, parse_module
-from coder.verify.base import BaseTests, Runs
+from coder.verify.base import OLD_ON_BASE, BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words, rejection_reason
 from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
@@ -30,7 +30,7 @@ from coder.verify.issue import (
     shares_words,
     without_alternatives,
 )
-from coder.verify.report import merge_reports
+from coder.verify.report import merge_reports, tests_among
 from coder.verify.select import (
     SuiteSelection,
     defines_asserting_tests,
@@ -264,6 +264,14 @@ class JudgedChange:
         """Tell whether the change has any file that looks like Python tests."""
         with self.split.read("change") as tree:
             return bool(find_tests(tree))
+
+    def run_on_base(self, tests: Sequence[str], runs: Runs) -> TestReport:
+        """Return the results of tests (none: all) on the base; they run unless `before` is complete."""
+        if self.base is None:
+            return tests_among(self.before, tests) if tests else self.before
+        report = runs.run(OLD_ON_BASE, "base", tests)
+        self.learn_base(report)
+        return report
 
     def learn_base(self, report: TestReport) -> None:
         """Count the results of a run on the base among what is known of it."""

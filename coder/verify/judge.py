@@ -31,7 +31,6 @@ from coder.verify.base import (
     AS_BEFORE,
     CONFIRMATION,
     CONFIRMATION_ON_BASE,
-    OLD_ON_BASE,
     OLD_ON_CHANGE,
     REACHING,
     SUITE,
@@ -305,22 +304,16 @@ class Judge:
             if not tests:
                 return
         if not change.sources:
-            before = change.before if change.base is None else self.runs.run(OLD_ON_BASE, "base", tests)
-            change.learn_base(before)
+            before = change.run_on_base(tests, self.runs)
             self._old = OldVersions(on_base=before, on_sources=before)
             return
-        on_sources = SideRun(OLD_ON_CHANGE, "sources", tests)
-        now = self.runs.run(*on_sources)
-        if change.base is None:
-            known = tests_among(change.before, tests) if tests else change.before
-            self._old = OldVersions(on_base=known, on_sources=now)
-            return
-        ids = tuple(result.id for result in now.results if result.when != "collect")
-        change.before = merge_reports(change.before, TestReport(command=now.command, collected=ids))
+        now = self.runs.run(OLD_ON_CHANGE, "sources", tests)
+        if change.base is not None:
+            ids = tuple(result.id for result in now.results if result.when != "collect")
+            change.before = merge_reports(change.before, TestReport(command=now.command, collected=ids))
         before = now.model_copy(update={"results": tuple(result for result in now.results if result.green)})
-        if now.problem is not None or len(before.results) < len(now.results):
-            before = self.runs.run(OLD_ON_BASE, "base", tests)
-            change.learn_base(before)
+        if change.base is None or now.problem is not None or len(before.results) < len(now.results):
+            before = change.run_on_base(tests, self.runs)
         self._old = OldVersions(on_base=before, on_sources=now)
 
     def _classify(self, targets: Targets) -> None:
@@ -408,9 +401,7 @@ class Judge:
         with change.split.read("base") as base:
             if not (base / file).is_file():
                 return None
-        if change.base is not None:
-            change.learn_base(self.runs.run(OLD_ON_BASE, "base", (file,)))
-        return change.before.result_for(file)
+        return change.run_on_base((file,), self.runs).result_for(file)
 
     def _check_green(self, result: TestResult, targets: Targets) -> None:
         """Count a test that passes on the change as a target if it is red without it for the right reason."""
@@ -666,19 +657,18 @@ class Judge:
         kind = REACHING if tests else SUITE
         run = SideRun(kind, side, tests, seconds)
         if change.base is None:
-            report = self.runs.run(*run)
-            self._find_existing_targets(report, change.before)
-            return report
-        if not (self._facts.targets or self._facts.still_red) or not self.runs.runner.is_recorded:
+            report, before = self.runs.run(*run), change.before
+        elif not (self._facts.targets or self._facts.still_red) or not self.runs.runner.is_recorded:
             report, before = self.runs.run_both(run, SideRun(kind.on_base, "base", tests, seconds))
             change.learn_base(before)
-            self._find_existing_targets(report, before)
+        else:
+            files = tuple(dict.fromkeys(map(test_file_of, tests)))
+            with ThreadPoolExecutor(1) as beside:
+                listing = beside.submit(change.base.collect, files, self.runs, seconds=seconds)
+                report = self.runs.run(*run)
+                listing.result()
             return report
-        files = tuple(dict.fromkeys(map(test_file_of, tests)))
-        with ThreadPoolExecutor(1) as beside:
-            listing = beside.submit(change.base.collect, files, self.runs, seconds=seconds)
-            report = self.runs.run(*run)
-            listing.result()
+        self._find_existing_targets(report, before)
         return report
 
     def _find_existing_targets(self, after: TestReport, before: TestReport) -> None:
