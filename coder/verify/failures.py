@@ -248,13 +248,15 @@ def is_quoted_in_issue(failure: Failure, issue: str) -> bool:
 def _is_asserted(failure: Failure) -> bool:
     """Tell whether a test asserts in other words.
 
-    An item is not there, as in `assert x["count"] == 1`, or code calls a test double that raises.
+    An item is not there, as in `assert x["count"] == 1`, code calls a test double that raises, or a statement
+    of the test raises `Exception`.
     """
     line = next((line for line in reversed(failure.text.splitlines()) if line.startswith(">")), "")
     frames = frames_in_tree(failure)
-    is_callback = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
+    is_of_test = bool(frames) and is_test_path(frames[-1].path)
+    is_callback = len(frames) > 2 and not is_test_path(frames[-2].path)
     return (failure.type in ABSENCES and ASSERT.match(line) is not None) or (
-        is_callback and RAISE.match(line) is not None
+        is_of_test and (is_callback or failure.type == "Exception") and RAISE.match(line) is not None
     )
 
 

@@ -126,7 +126,10 @@ def find_test_programs(root: Path) -> Iterator[tuple[str, ...]]:
 
 
 class ScriptPart(NamedTuple):
-    """One program that a command starts, and the innermost script of the package that it is part of."""
+    """One program that a command starts, and the innermost script of the package that it is part of.
+
+    What a script that builds starts is part of that one.
+    """
 
     script: str
     text: str
@@ -158,7 +161,8 @@ def _parts_of(script: str, command: str, scripts: Mapping[str, str], seen: set[s
         for name, rest in ((f"pre{called}", ""), (called, match["rest"])):
             if name in scripts and name not in seen:
                 seen.add(name)
-                yield from _parts_of(name, scripts[name] + rest, scripts, seen)
+                inner = script if BUILD_SCRIPT.match(script) else name
+                yield from _parts_of(inner, scripts[name] + rest, scripts, seen)
 
 
 def _sequence(command: str, scripts: Mapping[str, str]) -> list[str] | None:
@@ -267,7 +271,7 @@ def parse_error(text: str, tree: Path) -> Failure:
     frames = [match for line in stack if (match := STACK_FRAME.match(line))]
     if any(
         "/node_modules/" in frame["path"] and ASSERTING.search(frame["function"] or "") for frame in frames
-    ):
+    ) or (type == "Error" and frames and _is_thrown_by_test(frames[0], tree)):
         type = "AssertionError"
     return Failure(
         type=type,
@@ -282,6 +286,13 @@ def parse_error(text: str, tree: Path) -> Failure:
         ),
         text=plain_text(text).strip()[:LONGEST_TEXT],
     )
+
+
+def _is_thrown_by_test(frame: re.Match[str], tree: Path) -> bool:
+    """Tell whether a statement of a test file, or of a helper beside it, throws an error."""
+    path = relative_path(frame["path"], tree)
+    lines = read_regular_text(tree / path, within=tree).splitlines() if is_test_path(path) else []
+    return any("throw " in line for line in lines[int(frame["line"]) - 1 : int(frame["line"])])
 
 
 def relative_path(path: str, tree: Path) -> str:

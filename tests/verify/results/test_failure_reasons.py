@@ -94,12 +94,15 @@ def test_does_not_count(result: TestResult, message: str) -> None:
         ),
         (">   54             return 1 / 0", (*SOURCE, ("tests/test_calc.py", 9, "read")), False),
         (">   54             raise RuntimeError('not ready')", SOURCE[:1], False),
+        (">   54             raise Exception('read too often')", SOURCE[:1], True),
+        (">   54             connect()", SOURCE[:1], False),
     ],
 )
 def test_exception_raised_by_test_double_is_assertion(
     text: str, frames: tuple[tuple[str, int, str], ...], counts: bool
 ) -> None:
-    result = with_text(failed_result(ID, "RuntimeError", "read too often", frames=frames), text)
+    type = "Exception" if "Exception" in text else "RuntimeError"
+    result = with_text(failed_result(ID, type, "read too often", frames=frames), text)
     assert (rejection_reason(result, issue="", is_existing_test=False) == "") is counts
 
 

@@ -1,5 +1,6 @@
 """Builds before the tests of Node.js packages."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,17 @@ from tests.builders import write
         ("eslint . && vitest run", ()),
         ("tsc && node --test", ("tsc",)),
         ("tsc --noEmit && vitest", ()),
-        ("npm run build:all && mocha", ("rimraf dist", "tsc -p src")),
+        ("npm run build:all && mocha", ("rimraf dist", "tsc -p src", "uglifyjs dist/a.js")),
         ("mocha && webpack", ()),
     ],
 )
 def test_keeps_builds_before_the_runner(tmp_path: Path, script: str, builds: tuple[str, ...]) -> None:
-    scripts = f'{{"scripts": {{"test": "{script}", "build:all": "rimraf dist && tsc -p src"}}}}'
-    write(tmp_path, {"package.json": scripts})
+    scripts = {
+        "test": script,
+        "build:all": "rimraf dist && tsc -p src && npm run minify",
+        "minify": "uglifyjs dist/a.js",
+    }
+    write(tmp_path, {"package.json": json.dumps({"scripts": scripts})})
     for command in ("npm test", script):
         recognized = recognize_command(command, tmp_path)
         assert recognized is not None and recognized.builds == builds

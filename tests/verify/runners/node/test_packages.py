@@ -9,7 +9,7 @@ import pytest
 from coder.verify.runners.javascript import describe_missing_program, parse_error, without_paths
 from coder.verify.runners.registry import find_commands, recognize_command
 from coder.verify.runners.workspaces import RecognizedCommand
-from tests.builders import lines
+from tests.builders import lines, write
 
 
 def recognize_script(root: Path, **scripts: str) -> RecognizedCommand | None:
@@ -105,6 +105,16 @@ def test_error_of_a_package_that_asserts_is_an_assertion(tmp_path: Path) -> None
     )
     failure = parse_error(text, tmp_path)
     assert (failure.type, failure.frames[-1].path) == ("AssertionError", "test/a.js")
+
+
+@pytest.mark.parametrize(
+    ("line", "type"), [("  throw new Error(", "AssertionError"), ("  load(broken);", "Error")]
+)
+def test_error_thrown_by_a_statement_of_a_test_is_an_assertion(tmp_path: Path, line: str, type: str) -> None:
+    write(tmp_path, {"test/helper.js": f"\n{line}\n", "src/a.js": "\n  throw new Error(\n"})
+    text = f"Error: x passed\n    at check ({tmp_path}/test/helper.js:2:9)\n    at {tmp_path}/test/a.js:1:1\n"
+    assert parse_error(text, tmp_path).type == type
+    assert parse_error(text.replace("test/helper", "src/a"), tmp_path).type == "Error"
 
 
 def test_message_of_the_code_under_test_is_no_assertion(tmp_path: Path) -> None:
