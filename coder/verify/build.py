@@ -20,6 +20,8 @@ from coder.patching.plan import ConfinedTree
 from coder.verify.launch import files_below
 from coder.verify.layout import EXTENSION_SUFFIXES, read_toml, source_roots
 from coder.verify.project import Project
+from coder.verify.runners.adapter import source_files
+from coder.verify.runners.javascript import COMPILED_SUFFIXES, FIND_PROGRAMS, are_compiled
 from coder.verify.runners.workspaces import output_tail
 from coder.verify.trees import Trees
 
@@ -75,7 +77,7 @@ class Builder:
         tree = tree.resolve()
         before = dict(self._stamps(tree))
         python = shlex.quote(str(self._project.interpreter))
-        words = ("sh", "-c", PYTHON.sub(python, self.command))
+        words = ("sh", "-c", f"{FIND_PROGRAMS}\n{PYTHON.sub(python, self.command)}")
         try:
             execution = self._sandbox.run(
                 words, cwd=tree, environment=self._project.environment, limits=self._limits
@@ -99,6 +101,19 @@ class Builder:
             for name in names:
                 path = Path(folder, name)
                 yield path.relative_to(tree).as_posix(), path.lstat().st_mtime_ns
+
+
+def separate_builds(project: Project, tree: Path, command: str) -> tuple[Project, str]:
+    """Return a project, and the command that builds each content once: `command`, else those of its script.
+
+    Builds that compile the tests themselves stay with each run, since what they cannot compile is red.
+    """
+    builds = project.command.builds
+    tests = (path for path in source_files(tree, COMPILED_SUFFIXES) if is_test_path(path))
+    if command or not builds or are_compiled(project.command.argv, tests):
+        return project, command
+    runs = project.command.model_copy(update={"builds": ()})
+    return project.model_copy(update={"command": runs}), " && ".join(builds)
 
 
 class BuiltTrees:
@@ -164,11 +179,12 @@ class BuiltTrees:
             with self._trees.read(tree) as place:
                 reason = self._builder.describe_unbuilt(changed, place)
             return FailedBuild(reason) if reason else None
-        self._add_inputs(path for path in changed if not is_test_path(path))
         if progress is not None:
             progress(f"both sides are built: {command}")
         with self._trees.checkout(self.base, ()) as old, self._trees.checkout(tree) as new:
             base = self._build(self.base, (), old)
+            builds_tests = any(map(is_test_path, base.files))
+            self._add_inputs(path for path in changed if builds_tests or not is_test_path(path))
             change = base if base.error else self._build(tree, None, new)
         return _failed_build(command, change, on_base=base is change) if change.error else None
 

@@ -39,6 +39,7 @@ from coder.verify.layout import (
 )
 from coder.verify.packages import PackageRun, divide_run, find_packages, names_place
 from coder.verify.runners.adapter import source_files
+from coder.verify.runners.javascript import find_binary
 from coder.verify.runners.registry import find_commands, recognize_command
 
 DEFAULT_COMMAND = "python -m pytest"
@@ -385,7 +386,7 @@ def _check_program(project: Project, root: Path, sandbox: Sandbox) -> None:
     program = project.command.argv[0]
     path = project.environment.get("PATH", os.environ.get("PATH"))
     is_there = program == str(project.interpreter) or (root / program).is_file()
-    if is_there or shutil.which(program, path=path):
+    if is_there or find_binary(root, program) != program or shutil.which(program, path=path):
         return
     words = ("sh", "-c", 'command -v "$1"', "sh", program)
     limits = Limits(wall_seconds=30.0)

@@ -29,7 +29,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import BoundedSandbox
 from coder.settings import Config
 from coder.verify.base import NO_LIMITS, SuiteLimits
-from coder.verify.build import Builder
+from coder.verify.build import Builder, separate_builds
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueCode
@@ -197,9 +197,11 @@ class ProjectRuntime:
             with repository.checkout(repository.base, ()) as tree:
                 self.selection.settle(tree)
         history = SuiteHistory(self.history_path, self.project.command.text)
+        with repository.read(repository.base, ()) as tree:
+            project, build = separate_builds(self.project, tree, self.build_command)
         return WorktreeVerifier(
             trees=repository,
-            runner=self.runner(history=history),
+            runner=self.runner(project, history=history),
             purpose=purpose,
             circumstances=self.project.why,
             describe_environment=self.describe_environment,
@@ -208,9 +210,7 @@ class ProjectRuntime:
             find_lost_imports=self.issue_code().find_lost_imports,
             suite=self.suite,
             history=history,
-            builder=Builder(
-                self.project, sandbox=self.sandbox, limits=self.limits, command=self.build_command
-            ),
+            builder=Builder(self.project, sandbox=self.sandbox, limits=self.limits, command=build),
             cutoff=self.cutoff,
             sandbox_remedies=self.sandbox_remedies,
             store=self._run_store(repository),

@@ -320,8 +320,9 @@ CHECKS_ALONE = frozenset({"--noEmit", "--watch", "-w"})
 COMPILED_SUFFIXES = (".ts", ".tsx", ".mts", ".cts")
 LOADS_TYPESCRIPT = re.compile(r"\b(?:tsx|ts-node|esbuild|swc|strip-types|jiti)\b|\.[cm]?tsx?\b")
 """In a command that runs TypeScript itself."""
-BUILD_PROGRAMS = tuple(f"$PWD/{'../' * level}node_modules/.bin" for level in range(DEEPEST_MANIFEST + 1))
-"""Directories of installed programs, of the package and of those around it."""
+_PROGRAMS = ":".join(f"$PWD/{'../' * level}node_modules/.bin" for level in range(DEEPEST_MANIFEST + 1))
+FIND_PROGRAMS = f'PATH="{_PROGRAMS}:$PATH"'
+"""Line of a shell: installed programs of the package, and of those around it, are found."""
 BUILT = "built"
 """A file that is there once the build has ended well."""
 TYPESCRIPT_POSITION = re.compile(r"^(?P<path>[\w./@+-]+)(?:\(|:)(?P<line>\d+)[,:]\d+\)?(?::| -) error", re.M)
@@ -358,7 +359,7 @@ def start_with(
         return invocation
     script = "\n".join(
         [
-            f'PATH="{":".join(BUILD_PROGRAMS)}:$PATH"',
+            FIND_PROGRAMS,
             *(f"{{ {build}\n}} || exit" for build in builds),
             f": > {shlex.quote(str(place / BUILT))}",
             'exec "$@"',
@@ -369,8 +370,13 @@ def start_with(
 
 def selects_compiled_tests(run: Run, builds: Sequence[str]) -> bool:
     """Tell whether tests to run are compiled first: files to run are then not those that define them."""
-    is_compiled = any(path.endswith(COMPILED_SUFFIXES) for path in run.files)
-    return is_compiled and bool(builds) and not LOADS_TYPESCRIPT.search(" ".join(run.argv))
+    return bool(builds) and are_compiled(run.argv, run.files)
+
+
+def are_compiled(argv: Sequence[str], tests: Iterable[str]) -> bool:
+    """Tell whether a command runs what test files are compiled to."""
+    is_compiled = any(path.endswith(COMPILED_SUFFIXES) for path in tests)
+    return is_compiled and not LOADS_TYPESCRIPT.search(" ".join(argv))
 
 
 def read_failed_build(run: Run) -> Iterator[TestResult]:
