@@ -376,6 +376,13 @@ class VerdictKind(StrEnum):
         """Whether a test went from red to green and nothing broke."""
         return self in (VerdictKind.PROVEN, VerdictKind.FIXED)
 
+    def limit(self, findings: Iterable[Finding]) -> "VerdictKind":
+        """Return what findings leave of this kind: PASSING with a cap, FIXED with an open line."""
+        effects = {finding.effect for finding in findings} if self.shows_fix else ()
+        if "cap" in effects:
+            return VerdictKind.PASSING
+        return VerdictKind.FIXED if "open" in effects else self
+
     def is_as_good_as(self, other: "VerdictKind") -> bool:
         """Tell whether the first stage says the same of both: FIXED may become PROVEN when examined."""
         return self is other or (self.shows_fix and other.shows_fix)

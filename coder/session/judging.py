@@ -235,21 +235,13 @@ def passing_sources(context: SessionContext) -> int:
 
 
 def _add_findings(verdict: Verdict, findings: tuple[Finding, ...], notes: tuple[str, ...]) -> Verdict:
-    """Return the verdict with findings and notes: at most FIXED if one is open, PASSING if one caps it.
-
-    A failure needs no cap.
-    """
+    """Return the verdict with findings and notes; a failure needs no cap."""
     caps = [finding for finding in findings if finding.effect == "cap"] if verdict.is_deliverable else []
     open_findings = [finding for finding in findings if finding.effect == "open"]
-    kind, reason = verdict.kind, verdict.reason
-    if caps:
-        kind, reason = VerdictKind.PASSING, f"{caps[0].text[0].upper()}{caps[0].text[1:]}."
-    elif open_findings and kind is VerdictKind.PROVEN:
-        kind = VerdictKind.FIXED
     return verdict.model_copy(
         update={
-            "kind": kind,
-            "reason": reason,
+            "kind": verdict.kind.limit(findings),
+            "reason": f"{caps[0].text[0].upper()}{caps[0].text[1:]}." if caps else verdict.reason,
             "findings": tuple(dict.fromkeys((*caps, *verdict.findings, *open_findings))),
             "notes": tuple(dict.fromkeys((*verdict.notes, *notes))),
         }

@@ -152,12 +152,9 @@ def _conclude(facts: Facts) -> tuple[VerdictKind, str]:
     if facts.still_red:
         return VerdictKind.NOT_FIXED, _describe_still_red(facts)
     caps = facts.with_effect("cap")
-    if caps or not (facts.targets or facts.example):
-        kind = VerdictKind.PASSING
-    elif not facts.is_examined or facts.with_effect("open") or (facts.after and facts.after.is_cut):
-        kind = VerdictKind.FIXED
-    else:
-        kind = VerdictKind.PROVEN
+    is_done = facts.is_examined and not (facts.after and facts.after.is_cut)
+    shown = VerdictKind.PROVEN if is_done else VerdictKind.FIXED
+    kind = shown.limit(facts.findings) if facts.targets or facts.example else VerdictKind.PASSING
     but = f", but {'; '.join(cap.text.rstrip('.') for cap in caps)}" if caps else ""
     accepted = ", with test edits accepted by the user" if facts.accepted_test_edits else ""
     return kind, _sentence(f"{_describe_success(facts)}{but or accepted}")
