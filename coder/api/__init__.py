@@ -93,21 +93,21 @@ def verify(
     from coder.core.task import Task
     from coder.wiring.session import judging_approach, prepare_session
 
-    directory = Path(repository)
-    setup = prepare_session(
-        directory,
-        flags={"test": test_command},
-        trusted=trust,
-        unsafe=unsafe_no_sandbox,
-        approach=judging_approach(directory, revision=revision, diff=diff, against=against),
-    )
     request = Task(
         issue=issue,
-        directory=setup.root,
+        directory=Path(repository),
         needs_ties=bool(issue),
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
         in_turn=in_turn,
+    )
+    approach, request = judging_approach(request, revision=revision, diff=diff, against=against)
+    setup = prepare_session(
+        request.directory,
+        flags={"test": test_command},
+        trusted=trust,
+        unsafe=unsafe_no_sandbox,
+        approach=approach,
     )
     return _run_session(setup, setup.complete(request), on_progress, stop)
 

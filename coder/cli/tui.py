@@ -218,8 +218,8 @@ class InterfaceServices:
         judges, plans = request.mode == "verify", request.mode == "plan"
         directory = self._directory
         if judges:
-            mentions, approach = "", judging_approach(directory, revision=request.text or None)
-            asked = Task(issue="", directory=directory, needs_ties=False)
+            mentions, asked = "", Task(issue="", directory=directory, needs_ties=False)
+            approach, asked = judging_approach(asked, revision=request.text or None)
         else:
             modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
             mode = modes.get(request.mode, "fix")

@@ -116,8 +116,8 @@ def _find_change(change: str | None, options: Options) -> "tuple[Approach, Task]
 
     repo, issue = options.repo, read_issue(options.issue) if options.issue else ""
     diff = read_diff(change, repo)
-    approach = judging_approach(repo, diff=diff, revision=change, against=options.against)
-    return approach, Task(issue=issue, directory=repo, needs_ties=bool(issue))
+    request = Task(issue=issue, directory=repo, needs_ties=bool(issue))
+    return judging_approach(request, diff=diff, revision=change, against=options.against)
 
 
 def _run_quietly(
@@ -140,13 +140,6 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
     from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
-    approach = judging_approach(
-        options.repo,
-        diff=statement.diff,
-        against=statement.base,
-        test_ids=statement.verdict.targets,
-        tree=statement.verdict.tree,
-    )
     if options.test is None:
         options = replace(options, test=_check_command(statement.test_command, options.repo))
     request = Task(
@@ -154,6 +147,13 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
         directory=options.repo,
         needs_ties=bool(statement.verdict.untied),
         unrelated_tests=statement.unrelated_tests,
+    )
+    approach, request = judging_approach(
+        request,
+        diff=statement.diff,
+        against=statement.base,
+        test_ids=statement.verdict.targets,
+        tree=statement.verdict.tree,
     )
     return _compare_verdicts(statement, _run_quietly(request, options, approach).finish_event)
 

@@ -96,12 +96,6 @@ class Approach:
     """Whether no model is asked."""
     base_url: str | None = None
     """The server that the user gave; empty for the provider's own; None if it must not be recorded."""
-    purpose: str = ""
-    """Issue of an existing change: the message of its commits."""
-    given: bool = False
-    """Whether it judges an existing change."""
-    base: str | None = None
-    """The base of that; None is HEAD with the uncommitted work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +114,7 @@ class SessionSetup:
     """MCP servers of the user's editor, in the form of `.mcp.json`."""
 
     def complete(self, request: Task, *, mentions: str = "") -> Task:
-        """Return the task of a request, with what follows from settings and approach.
+        """Return the task of a request, with what follows from settings.
 
         Files and symbols that `mentions` names with `@` are attached to it.
 
@@ -140,10 +134,8 @@ class SessionSetup:
         attached = read_attachments(mentions, self.root, config) if mentions else ()
         return request.model_copy(
             update={
-                "issue": request.issue or self.approach.purpose or UNKNOWN_PURPOSE,
+                "issue": request.issue or UNKNOWN_PURPOSE,
                 "attachments": (*request.attachments, *attached),
-                "base": request.base or self.approach.base,
-                "given": self.approach.given,
                 "test_command": config.test,
                 "trusted": request.trusted or self.trusted,
                 "keep_steps": config.keep_steps,
@@ -634,15 +626,15 @@ def reviewing_approach(judging: Approach, config: Config, *, model_name: str | N
 
 
 def judging_approach(
-    directory: Path,
+    request: Task,
     *,
     revision: str | None = None,
     diff: str | None = None,
     against: str | None = None,
     test_ids: tuple[str, ...] = (),
     tree: str = "",
-) -> Approach:
-    """Return how to judge an existing change; its base and its purpose are those of the change.
+) -> tuple[Approach, Task]:
+    """Return how to judge an existing change, and the request with its base, and its message for an issue.
 
     `test_ids` are tests that must show it. `tree` is the git tree that the diff leads to; it is judged itself
     if the stored diff has masked secrets.
@@ -652,11 +644,11 @@ def judging_approach(
     """
     from coder.strategies.verify_phase import judge_existing_change
 
-    purpose, base = "", against
+    directory, message, base = request.directory, "", against
     if diff is None:
         change = resolve_change(directory, revision=revision, against=against)
         patch, exclusions = Patch(diff="", tree=change.tree), change.exclusions
-        reason, purpose, base = change.label, change.message, change.base
+        reason, message, base = change.label, change.message, change.base
     else:
         patch, exclusions = Patch(diff=diff), ()
         reason = f"the diff against {against or 'HEAD with the uncommitted work'}"
@@ -668,7 +660,8 @@ def judging_approach(
                 )
             patch = Patch(diff="", tree=tree)
     strategy = judge_existing_change(patch, test_ids, exclusions=exclusions)
-    return Approach(strategy=strategy, reason=reason, purpose=purpose, base=base, given=True)
+    known = {"issue": request.issue or message, "base": base, "given": True}
+    return Approach(strategy=strategy, reason=reason), request.model_copy(update=known)
 
 
 SUSPECT_SECONDS = 60.0
