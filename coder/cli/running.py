@@ -30,14 +30,15 @@ def run_task(
     mentions: str = "",
     approach: Approach | None = None,
     quiet: bool = False,
+    change: str = "",
 ) -> SessionHandle:
     """Open, run and show a session about a request, and return it.
 
     What nobody has set in the request follows from options and settings. Files and symbols that `mentions`
     names with `@` are attached to it.
 
-    One that is `quiet` shows problems alone, on stderr, unless --verbose asks for more: its caller prints the
-    result.
+    One that is `quiet` shows nothing but problems, on stderr, before its summary, unless --verbose asks for
+    more. `change` is what names a change to `coder verify`.
 
     Without `approach` the configuration decides on it, by the request's mode.
 
@@ -105,8 +106,11 @@ def run_task(
                     title="Dry run",
                     verdict=finish_event.verdict,
                 )
-            if not (json or quiet):
-                summary.print_summary(console, finish_event, session=handle.id, is_judged=task.given)
+            if not json:
+                console = PipedConsole(highlight=False) if quiet else console
+                summary.print_summary(
+                    console, finish_event, session=handle.id, is_judged=task.given, change=change
+                )
         ignore_early_deadline()  # the end of the loop has set the default again
     if output is not None and finish_event.delivery:
         kind, text, kept = "diff", delivered_diff(setup.root, finish_event.delivery), "log diff last"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from coder.core.events import SessionFinished
     from coder.core.task import Task
     from coder.core.verdict import Verdict
-    from coder.wiring.session import Approach, SessionHandle
+    from coder.wiring.session import Approach
 
 
 REPORT_SUFFIXES = (".md", ".xml", ".sarif")
@@ -76,7 +76,7 @@ def verify(
     Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 6 BROKEN, 7 NOT TESTED, 8 NOT FIXED, 2
     wrong use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
     """
-    from coder.cli.running import check_writable, write_output
+    from coder.cli.running import check_writable, run_task, write_output
     from coder.core.attestation import build_attestation
 
     options = replace(options, wait=options.wait or bool(os.environ.get("CI")))
@@ -97,7 +97,7 @@ def verify(
         return 0
     is_short = options.issue and len(options.issue) <= LONGEST_ISSUE
     words = ([change] if change else []) + (["--issue", options.issue] if is_short else [])
-    handle = _run_quietly(request, options, approach, change=shlex.join(words))
+    handle = run_task(request, options, approach=approach, quiet=True, change=shlex.join(words))
     finish_event = handle.finish_event
     if evidence is not None and (attestation := build_attestation(handle.log.records)):
         text = f"{attestation.model_dump_json(indent=2)}\n"
@@ -120,23 +120,9 @@ def _find_change(change: str | None, options: Options) -> "tuple[Approach, Task]
     return judging_approach(request, diff=diff, revision=change, against=options.against)
 
 
-def _run_quietly(
-    request: "Task", options: Options, approach: "Approach", *, change: str = ""
-) -> "SessionHandle":
-    """Judge a change, and print the verdict in a few lines; without one, why there is none."""
-    from coder.cli.running import run_task
-    from coder.ui.lines import PipedConsole
-    from coder.ui.summary import print_summary
-
-    handle = run_task(request, options, approach=approach, quiet=True)
-    if not (options.json or options.verbose):
-        console = PipedConsole(highlight=False)
-        print_summary(console, handle.finish_event, session=handle.id, is_judged=True, change=change)
-    return handle
-
-
 def _judge_again(statement: "Attestation", options: Options) -> int:
     """Judge again what an attestation is about, and report whether its verdict still holds."""
+    from coder.cli.running import run_task
     from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
@@ -155,7 +141,8 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
         test_ids=statement.verdict.targets,
         tree=statement.verdict.tree,
     )
-    return _compare_verdicts(statement, _run_quietly(request, options, approach).finish_event)
+    handle = run_task(request, options, approach=approach, quiet=True)
+    return _compare_verdicts(statement, handle.finish_event)
 
 
 def _check_reports(files: Sequence[Path]) -> None:
