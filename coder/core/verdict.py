@@ -283,10 +283,6 @@ class MutationReport(EventValue):
     """Variants that no test noticed."""
     tried: int = 0
     """Variants that were tested."""
-    mutants: int = 0
-    """Those that neither drop a hunk nor a statement: the changed code behaves differently."""
-    caught: int = 0
-    """Mutants that a test detected."""
     ended: bool = True
     """False where time ran out."""
 

@@ -42,10 +42,9 @@ class Row(NamedTuple):
         return f"{self.name:<9}{self.text}".rstrip()
 
 
-def summarize_verdict(verdict: Verdict, *, session: str = "", change: str = "") -> tuple[Row, ...]:
+def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]:
     """Return rows: verdict, tests that changed, behavior, what is open, runs, place of the evidence."""
-    rows = evidence_rows(verdict, session=session, change=change)
-    return (Row(verdict.label, f" {verdict.headline}"), *rows)
+    return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
 
 
 def evidence_rows(

@@ -52,15 +52,15 @@ def decode_text(data: bytes) -> str:
 class PythonSource:
     """One source file; positions are character offsets into its text."""
 
-    def __init__(self, path: str, text: str, tree: ast.Module | None = None) -> None:
-        """Parse the text unless a syntax tree is given; `path` is relative to the tree of files.
+    def __init__(self, path: str, text: str) -> None:
+        """Parse the text; `path` is relative to the tree of files.
 
         Raises:
             SyntaxError: the text is not Python of this interpreter's version.
         """
         self.path = path
         self.text = text
-        self.tree = parse_module(text) if tree is None else tree
+        self.tree = parse_module(text)
         self._positions = Positions(text)
 
     @cached_property

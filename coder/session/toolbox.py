@@ -210,10 +210,10 @@ def _check_kind(phase: Phase, note: Note) -> Note:
     return note
 
 
-def truncate_output(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
-    """Return head and tail of a text over `limit` characters, and between them the number of missing ones."""
-    if len(text) <= limit:
+def truncate_output(text: str) -> str:
+    """Return head and tail of a long text, and between them the number of missing ones."""
+    if len(text) <= OUTPUT_CHARACTERS:
         return text
-    head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
+    head, tail = text[: OUTPUT_CHARACTERS * 2 // 3], text[-OUTPUT_CHARACTERS // 3 :]
     missing = len(text) - len(head) - len(tail)
     return f"{head}\n[... {missing:,} characters left out here; narrow the call to see them ...]\n{tail}"

@@ -60,30 +60,20 @@ def summarize_mutants(mutants: Sequence["Mutant"], outcomes: Sequence[str]) -> M
     Lines of a surviving hunk or mutant are left out after that: one is enough.
     """
     survivors: list[UntestedPlace] = []
-    tried = broken = caught = 0
+    tried = 0
     survived: set[tuple[str, int]] = set()
     for mutant, outcome in zip(mutants, outcomes, strict=False):
         is_known = not mutant.is_hunk and (mutant.path, mutant.line) in survived
         if is_known or outcome in ("invalid", "cold"):
             continue
         tried += 1
-        is_caught = outcome != "passed"
-        if mutant.breaks_code:
-            broken += 1
-            caught += is_caught
-        if not is_caught:
+        if outcome == "passed":
             place = UntestedPlace(
                 path=mutant.path, line=mutant.line, what=mutant.what, whole_hunk=mutant.is_hunk
             )
             survivors.append(place)
             survived |= {(mutant.path, line) for line in range(mutant.line, mutant.last + 1)}
-    return MutationReport(
-        survivors=tuple(survivors),
-        tried=tried,
-        mutants=broken,
-        caught=caught,
-        ended=len(outcomes) == len(mutants),
-    )
+    return MutationReport(survivors=tuple(survivors), tried=tried, ended=len(outcomes) == len(mutants))
 
 
 def _read(file: Path) -> str:
@@ -95,7 +85,6 @@ def _read(file: Path) -> str:
 
 
 MOST_MUTANTS = 60
-OMITTED_STATEMENT = "is left out"
 MOST_OF_A_LINE = 3
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -121,11 +110,6 @@ class Mutant(NamedTuple):
     what: str
     change: TextChange
     is_hunk: bool = False
-
-    @property
-    def breaks_code(self) -> bool:
-        """Whether it replaces code instead of removing it."""
-        return not self.is_hunk and self.what != OMITTED_STATEMENT
 
     def as_edit(self, tests: Sequence[str]) -> Edit:
         return Edit(
@@ -217,7 +201,7 @@ def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, TextChange]]:
         case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete() if not is_docstring(
             node
         ):
-            yield OMITTED_STATEMENT, instead(node, "pass")
+            yield "is left out", instead(node, "pass")
         case _:
             return
 

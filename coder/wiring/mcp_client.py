@@ -68,8 +68,8 @@ class NamedServer(NamedTuple):
     """False of a repository that is not trusted."""
 
 
-def user_file(environment: Mapping[str, str] = os.environ) -> Path:
-    return config_directory(environment) / "mcp.json"
+def user_file() -> Path:
+    return config_directory() / "mcp.json"
 
 
 def list_servers(

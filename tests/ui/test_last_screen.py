@@ -48,7 +48,7 @@ FIXED = Verdict(
     after=Counts(passed=18),
     runs=(RUN,),
     behavior=CHANGED,
-    mutation=MutationReport(tried=4, caught=4),
+    mutation=MutationReport(tried=4),
     tests_ran=170,
     tests_reaching=11_740,
     findings=tuple(

@@ -58,8 +58,6 @@ def test_reports_untested_line() -> None:
             UntestedPlace(path="clamp.py", line=5, what="joins with `or`"),
         ),
         tried=6,
-        mutants=3,
-        caught=2,
     )
 
 
