@@ -5,7 +5,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -26,7 +26,7 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.verdict import BehaviorReport, Finding
-from coder.python.source import Function, dump_node, parse_code
+from coder.python.source import Function, dump_node, parse_code, refers_to_any
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.packages import package_of
 from coder.verify.project import Project
@@ -334,7 +334,9 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         has_fields |= any(
             _changed_names(classes[name], node) for name, node in _classes(after) if name in classes
         )
-        changed += [name for name, node in now.items() if name not in changed and _uses(node, assigned)]
+        changed += [
+            name for name, node in now.items() if name not in changed and refers_to_any(node, assigned)
+        ]
         functions |= dict.fromkeys((path, name) for name in changed)
         for name in changed:
             for node in ast.walk(now.get(name) or known[name]):
@@ -399,11 +401,3 @@ def _changed_names(before: ast.AST, after: ast.AST) -> set[str]:
         for part in ast.walk(node)
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     }
-
-
-def _uses(node: ast.AST, names: Collection[str]) -> bool:
-    return bool(names) and any(
-        (isinstance(part, ast.Name) and part.id in names)
-        or (isinstance(part, ast.Attribute) and part.attr in names)
-        for part in ast.walk(node)
-    )

@@ -9,7 +9,7 @@ import threading
 import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -275,6 +275,15 @@ def differs_in_code(old: str, new: str) -> bool:
 
 def _is_literal(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def refers_to_any(node: ast.AST, names: Collection[str]) -> bool:
+    """Tell whether code uses one of some names, as a variable or as an attribute."""
+    return bool(names) and any(
+        (isinstance(part, ast.Name) and part.id in names)
+        or (isinstance(part, ast.Attribute) and part.attr in names)
+        for part in ast.walk(node)
+    )
 
 
 def dump_node(node: ast.AST) -> str:

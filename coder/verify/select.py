@@ -13,7 +13,7 @@ from typing import NamedTuple
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
-from coder.python.source import Function, dump_node, parse_module, parse_or_empty
+from coder.python.source import Function, dump_node, parse_module, parse_or_empty, refers_to_any
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
     may_configure,
@@ -293,16 +293,9 @@ def _find_users(texts: Mapping[str, str], names: Collection[str]) -> set[str]:
         for node in ast.walk(parse_or_empty(text))
         if isinstance(node, Function | ast.ClassDef)
     )
-    return {
-        node.name
-        for node in definitions
-        if not _is_dunder(node.name)
-        and any(
-            (isinstance(part, ast.Name) and part.id in names)
-            or (isinstance(part, ast.Attribute) and part.attr in names)
-            for part in ast.walk(node)
-        )
-    } - {*names}
+    return {node.name for node in definitions if not _is_dunder(node.name) and refers_to_any(node, names)} - {
+        *names
+    }
 
 
 def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float]:
