@@ -352,7 +352,7 @@ _MISSING_NAMES = {
 """Messages of Python, JavaScript, and the compilers of Go, Rust, Java and TypeScript by type."""
 _LOADER_ERROR = re.compile(r"(?P<type>\w*Error)(?: \[\w+\])?: ")
 """How the message of a test file that could not be loaded begins where an exception was raised."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def find_missing_name(failure: Failure) -> str:

@@ -13,7 +13,9 @@ from typing import NamedTuple
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
+from coder.index.resolve import absolute_module
 from coder.python.source import Function, dump_node, parse_module, parse_or_empty, refers_to_any
+from coder.verify.failures import find_words
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
     may_configure,
@@ -118,7 +120,7 @@ def find_paths_in_sources(tree: Path, paths: Sequence[str]) -> frozenset[str]:
         ]
         if not names:
             continue
-        imported = {_absolute_name(source, name) for name in imported_names(text)}
+        imported = {absolute_module(name, source) for name in imported_names(text)}
         for path in names:
             module = dotted[path].removesuffix(".__init__")
             is_imported = path.endswith(".py") and any(
@@ -253,7 +255,7 @@ def _order_importers(
     by the names that few others have, by their paths, and by how few imports lie between. All tests of a
     project for Django, which loads most of it by names in settings, may use a change.
     """
-    words = {path: words_of(text) for path, text in texts.items()}
+    words = {path: find_words(text) for path, text in texts.items()}
     frequency = Counter(name for test in tests for name in words[test])
     most_files = max(3, DISCRIMINATING_SHARE * len(tests))
     sources = {path: texts[path] for path in texts if not is_test_path(path)}
@@ -387,7 +389,6 @@ def names_packages(path: str) -> bool:
 
 
 _PATH_WORD = re.compile(r"[^\W_]+")
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def _changed_names(old: str, new: str) -> set[str]:
@@ -434,10 +435,6 @@ def _bodies(text: str) -> dict[str, str]:
 
     visit(parse_or_empty(text), "")
     return bodies
-
-
-def words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))
 
 
 DYNAMIC = frozenset(
@@ -498,7 +495,7 @@ def import_distances(
     importers: dict[str, set[str]] = defaultdict(set)
     for path, text in texts.items():
         for name in imported_names(text):
-            parts = _absolute_name(path, name).split(".")
+            parts = absolute_module(name, path).split(".")
             for length in range(1, len(parts) + 1):
                 for imported in paths.get(".".join(parts[:length]), ()):
                     importers[imported].add(path)
@@ -538,15 +535,6 @@ def _import_names(path: str, known: Collection[str], roots: Sequence[PurePosixPa
         if pure.is_relative_to(start):
             parts = pure.relative_to(start).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _absolute_name(path: str, name: str) -> str:
-    """Return the dotted name that a file of this path means by the name of an import."""
-    if not name.startswith("."):
-        return name
-    package = PurePosixPath(path).parent.parts
-    level = len(name) - len(name.lstrip("."))
-    return ".".join([*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])])
 
 
 def project_files(tree: Path) -> Iterator[str]:

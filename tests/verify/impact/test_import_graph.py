@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.select import import_distances, imported_names, select_test_files, words_of
+from coder.verify.failures import find_words
+from coder.verify.select import import_distances, imported_names, select_test_files
 from tests.builders import write
 
 FILES = {
@@ -24,7 +25,7 @@ FILES = {
 
 def importers_of(tmp_path: Path, path: str) -> list[str]:
     write(tmp_path, FILES)
-    words = {name: words_of(text) for name, text in FILES.items()}
+    words = {name: find_words(text) for name, text in FILES.items()}
     return sorted(
         importer.rpartition("/")[2] for importer in import_distances(tmp_path, FILES, words, [path])
     )
