@@ -1,7 +1,6 @@
 """`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -270,10 +269,11 @@ def _bring(repo: Path, session: DeliveredSession, *, check: bool = False) -> str
 
 def _take_out(repo: Path, session: DeliveredSession, *, check: bool = False) -> str:
     """Take the diff that a session delivered, and `coder apply` applied, out of the files."""
+    from coder.patching.git_hunks import split_git_diff
     from coder.repo.checkout import apply_diff
 
     name, diff, applied = session.directory.name, session.delivery.diff, session.directory / APPLIED_FILE
-    files = ", ".join(_changed_paths(diff))
+    files = ", ".join(dict.fromkeys(hunk.path for hunk in split_git_diff(diff)))
     if not applied.exists():
         raise UserError(
             f"Session {name} delivered a change of {files} that `coder apply` has not applied. Nothing was "
@@ -283,10 +283,6 @@ def _take_out(repo: Path, session: DeliveredSession, *, check: bool = False) -> 
     if not check:
         applied.unlink()
     return f"Session {name}, {files}: {sentence[0].lower()}{sentence[1:]}"
-
-
-def _changed_paths(diff: str) -> list[str]:
-    return [*dict.fromkeys(re.findall(r"^diff --git a/.+ b/(.+)$", diff, re.MULTILINE))]
 
 
 def undo(
