@@ -965,7 +965,7 @@ class Judge:
                 if files := ", ".join(self._change.uncollected_tests[:SHOWN]):
                     command = self._change.before.command
                     self._facts.cap("uncollected", f"`{command}` collects no test of {files}")
-                elif skipped := self._find_skipped():
+                elif not wrong and (skipped := self._find_skipped()):
                     verb = "is" if len(skipped) == 1 else "are"
                     text = f"{condense_tests(skipped)}, added or edited by the change, {verb} skipped here"
                     self._facts.cap("skipped-test", text)
@@ -984,12 +984,14 @@ class Judge:
         self._facts.findings += findings(UNTIED, [text], effect=effect)
 
     def _find_skipped(self) -> list[str]:
-        """Return the tests that the change adds or edits and that are skipped on it."""
-        results = self._targets.on_change.results
+        """Return the tests that the change adds or edits and that are skipped on it, and were not before."""
+        skipped = {result.id for result in self._change.before.results if result.outcome == "skipped"}
         return [
             result.id
-            for result in results
-            if result.outcome == "skipped" and self._change.changes_test(result.id)
+            for result in self._targets.on_change.results
+            if result.outcome == "skipped"
+            and result.id not in skipped
+            and self._change.changes_test(result.id)
         ]
 
     def _find_untied(self) -> list[str]:

@@ -12,6 +12,8 @@ ID = "tests/test_calc.py::test_it"
 SOURCE = (("tests/test_calc.py", 3, "test_it"), ("src/calc.py", 7, "add"))
 STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
 
+OUTSIDE = (("<node:net>", 2344, "emitCloseNT"),)
+
 
 def failed_with(error: str, **place: Any) -> TestResult:
     """Return the result of a test that fails with `Type: message`."""
@@ -31,6 +33,7 @@ COUNTING = [
     (failed_with("TypeError: unsupported operand"), "add() raises TypeError", False),
     (failed_with("CalcError: cannot add\nmore"), "It says: cannot\n add", False),
     (failed_with("RuntimeError: the stack has no  room"), "fails with 'the stack has no room'", False),
+    (failed_with("Error: Parse Error: Invalid header", frames=OUTSIDE), "", False),
     (failed_with("IndexError", frames=SOURCE), "", True),
     (failed_with("JSONDecodeError", frames=STDLIB), "", True),
     (failed_with("TypeError: 'NoneType' object is not subscriptable"), "", True),
@@ -56,6 +59,7 @@ FAR, ASSERTED = (
     "ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
     "AssertionError: assert 1 == 2",
 )
+REFUSED = "ConnectionRefusedError: [Errno 111] Connection refused"
 NO_MODULE = "ModuleNotFoundError: No module named 'far'"
 IN_FIXTURE, UNCOLLECTED = "fails in a fixture: ", "its file cannot be collected: "
 NOT_COUNTING = [
@@ -66,6 +70,7 @@ NOT_COUNTING = [
         (failed_with(error), f"does not get as far as the issue: {error}")
         for error in (FAR, "SyntaxError: bad", "Crash: the worker died", "Failed: Timeout >1.0s")
     ),
+    (failed_with(REFUSED, frames=OUTSIDE), f"fails in the test itself and not in an assertion: {REFUSED}"),
     (failed_with(NO_FILE, when="setup", frames=SOURCE), f"{IN_FIXTURE}{NO_FILE}"),
     (failed_with(NO_MODULE, when="collect", frames=SOURCE), f"{UNCOLLECTED}{NO_MODULE}"),
     (failed_with(ASSERTED, when="setup"), f"{IN_FIXTURE}{ASSERTED}"),
