@@ -140,11 +140,11 @@ def rejection_reason(
         return ""
     if failure.type in ASSERTIONS:
         return _own_assertion(result, failure, edited_sources)
-    if not innermost and failure.frames and not environment_problem(failure):
-        return ""  # an asynchronous error, as of a server's answer, has no frame of the test
-    if not innermost or is_test_path(innermost[0].path):
-        return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
-    return ""
+    # An asynchronous error, as of a server's answer, has no frame of the test.
+    is_elsewhere = not innermost and failure.frames and not environment_problem(failure)
+    if is_elsewhere or (innermost and not is_test_path(innermost[0].path)):
+        return ""
+    return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
 
 
 def _own_assertion(result: TestResult, failure: Failure, edited_sources: Collection[str]) -> str:
