@@ -12,7 +12,7 @@ from coder.core.verdict import Cause, Failure, Frame, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.linux_distribution import install_hint
 from coder.python.source import parse_module
-from coder.verify.runners.javascript import read_manifest
+from coder.verify.runners.javascript import WAITS_FOR_EVER, read_manifest
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
@@ -250,15 +250,18 @@ def is_quoted_in_issue(failure: Failure, issue: str) -> bool:
 def _is_asserted(failure: Failure) -> bool:
     """Tell whether a test asserts in other words.
 
-    An item is not there, as in `assert x["count"] == 1`, code calls a test double that raises, or a statement
-    of the test raises `Exception`.
+    An item is not there, as in `assert x["count"] == 1`, code calls a test double that raises, a statement of
+    the test raises `Exception`, or what it awaits never comes.
     """
     line = next((line for line in reversed(failure.text.splitlines()) if line.startswith(">")), "")
     frames = frames_in_tree(failure)
     is_of_test = bool(frames) and is_test_path(frames[-1].path)
     is_callback = len(frames) > 2 and not is_test_path(frames[-2].path)
-    return (failure.type in ABSENCES and ASSERT.match(line) is not None) or (
-        is_of_test and (is_callback or failure.type == "Exception") and RAISE.match(line) is not None
+    is_absent = failure.type in ABSENCES and ASSERT.match(line) is not None
+    return (
+        is_absent
+        or failure.message.startswith(WAITS_FOR_EVER)
+        or (is_of_test and (is_callback or failure.type == "Exception") and RAISE.match(line) is not None)
     )
 
 

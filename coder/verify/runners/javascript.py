@@ -76,6 +76,10 @@ VITEST_ASSERTION = re.compile(
 """Messages of Vitest's assertions on snapshots and promises, whose type is Error, too."""
 
 
+WAITS_FOR_EVER = "Promise resolution is still pending"
+"""Error of `node --test` about a test that awaits what nothing can settle any more."""
+
+
 class NodeAdapter:
     """Adapter of a test runner of Node.js, found in the scripts and dependencies of a package."""
 
@@ -606,13 +610,21 @@ class NodeTest(NodeAdapter):
         return Invocation(argv=(find_binary(run.tree, run.argv[0]), *report, *words))
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
-        """Yield the results in our reporter's records: one a line, children before their parents."""
+        """Yield the results in our reporter's records: one a line, children before their parents.
+
+        A file ends with the first test that waits for ever; Node reports the same of those that it did not
+        run.
+        """
         try:
             text = (run.place / NODE_REPORT).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
+        ended: set[str] = set()
         for record in filter(None, map(json_object, text.split("\n"))):  # the last line may be cut off
-            yield _node_result(record, run.tree)
+            waits = WAITS_FOR_EVER in (record.get("error") or "")
+            if not (waits and record["file"] in ended):
+                yield _node_result(record, run.tree)
+            ended |= {record["file"]} if waits else set()
 
 
 def _expand(word: str, tree: Path) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.verify.failures import rejection_reason
 from coder.verify.runners.registry import find_commands
 from tests.builders import write
 from tests.verify.conftest import Run as MakeRunner
@@ -30,6 +31,17 @@ def test_brackets_in_a_path_are_no_pattern(tmp_path: Path, make_runner: MakeRunn
     write(tmp_path, {name: test.replace("./", "../../../")})
     report = make_runner(tmp_path).run(tmp_path, [f"{name}::even"])
     assert [(result.id, result.outcome) for result in report.results] == [(f"{name}::even", "passed")]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_only_the_first_test_that_waits_for_ever_has_run(tmp_path: Path, make_runner: MakeRunner) -> None:
+    shutil.copytree(PROJECT, tmp_path, dirs_exist_ok=True)
+    waits = "() => new Promise(() => {})"
+    tests = f"test('a', () => {{}}); test('b', {waits}); test('c', {waits}); test('d', () => {{}});\n"
+    write(tmp_path, {"wait.test.js": f"import test from 'node:test';\n{tests}"})
+    report = make_runner(tmp_path).run(tmp_path, ["wait.test.js"])
+    assert {result.id[-1]: result.outcome for result in report.results} == {"a": "passed", "b": "failed"}
+    assert rejection_reason(report.failures[0], issue="", is_existing_test=False) == ""
 
 
 ESM_TESTS = 'import test from "node:test";\n'
