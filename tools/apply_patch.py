@@ -51,6 +51,7 @@ def _check_allowed(workspace: Workspace, planned: PlannedPatch) -> None:
 
 def _report(planned: PlannedPatch) -> str:
     lines = [_describe_change(change) for change in planned.changes]
+    lines += [f"{hunk} was there already" for hunk in planned.done]
     undefined_names = planned.undefined_names
     has_python = any(change.path.endswith(".py") and change.after for change in planned.changes)
     checks = (

@@ -263,7 +263,10 @@ def apply(
     except PatchError as error:
         raise UserError(sanitize_text(str(error))) from None
     return AppliedDiff(
-        root=root, files=tuple(map(_describe_file, plan.changes)), syntax_errors=plan.syntax_errors
+        root=root,
+        files=tuple(map(_describe_file, plan.changes)),
+        done=plan.done,
+        syntax_errors=plan.syntax_errors,
     )
 
 

@@ -80,5 +80,7 @@ class AppliedDiff(Value):
     root: Path
     """Directory that the paths are relative to."""
     files: tuple[ChangedFile, ...]
+    done: tuple[str, ...] = ()
+    """`path: hunk N` for each hunk that its file had already."""
     syntax_errors: tuple[str, ...] = ()
     """`path:line: message` for each Python file that no longer parses."""

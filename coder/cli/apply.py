@@ -188,6 +188,8 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     applied = api.apply(text, directory=repo, check=check, reverse=reverse)
     for file in applied.files:
         print(sanitize_text(_describe_change(file)))
+    for hunk in applied.done:
+        print(f"{sanitize_text(hunk)} is there already.")
     for fault in applied.syntax_errors:
         print(f"Warning: Python no longer parses. {sanitize_text(fault)}", file=sys.stderr)
     file_count = f"{len(applied.files)} file{'s' if len(applied.files) > 1 else ''}"

@@ -806,6 +806,15 @@ ENCODED_MAIL = re.compile(
 )
 """The header of a mail whose lines are not as the author of the diff wrote them."""
 COMBINED = re.compile(r"^[ \t>]*(?:diff --(?:cc|combined) |@@@ -\d)", re.MULTILINE)
+FORMS = {
+    UNIFIED: "a unified diff",
+    ENVELOPE: "a patch of `*** Update File`",
+    BLOCK: "a block of search and replace",
+}
+BLOCK_BODY = re.compile(
+    r"(?<=SEARCH|IGINAL)\n.*?^[ \t>]*>{5,9} ?(?:REPLACE|UPDATED)\b", re.MULTILINE | re.DOTALL
+)
+"""What a block looks for and puts in its place."""
 OTHER_DIFF = re.compile(r"^[ \t>]*(?:\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?\n[<>] )", re.MULTILINE)
 MOST_HUNKS = 5_000
 EXPECTED_FORMAT = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
@@ -834,6 +843,12 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
         pattern: match.start() for pattern in (UNIFIED, ENVELOPE, BLOCK) if (match := pattern.search(text))
     }
     first = min(headers, key=lambda pattern: headers[pattern], default=UNIFIED)
+    outside = BLOCK_BODY.sub("", text) if first is BLOCK else text
+    for pattern, form in FORMS.items():
+        if pattern is first or (first is ENVELOPE and pattern is UNIFIED):  # its headers may stand in that
+            continue
+        if any(not match[0][0].isspace() for match in pattern.finditer(outside)):
+            raise PatchError(f"A part of this text is {FORMS[first]}, another {form}. Send all in one form.")
     files = tuple(
         file for file in _read_as(first, split_lines(text)) if file.hunks or file != RawFile(hints=file.hints)
     )

@@ -17,6 +17,7 @@ from coder.core.errors import PatchError
 from coder.core.paths import split_path
 from coder.patching.match import (
     TO_ASCII,
+    AlreadyApplied,
     Misfit,
     Placement,
     explain_misfits,
@@ -91,11 +92,15 @@ class FileChange:
     original_mode: int = 0o644
     renamed_from: str = ""
     edits: tuple[HunkEdit, ...] = ()
+    done: tuple[int, ...] = ()
+    """Numbers of the hunks that the file has already."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedPatch:
     changes: tuple[FileChange, ...]
+    done: tuple[str, ...] = ()
+    """`path: hunk N` for each hunk that its file has already, and that therefore changes nothing."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -182,6 +187,7 @@ def plan_patch(
         raise PatchError(
             "\n".join([*lines, *more, *also]), failed=frozenset().union(*(fault.failed for fault in faults))
         )
+    done = tuple(f"{change.path}: hunk {number}" for change in changes for number in change.done)
     changes = [change for change in changes if _has_effect(change)]
     if not changes:
         lost = (
@@ -191,7 +197,7 @@ def plan_patch(
         raise PatchError(
             f"The patch changes nothing: the files are already as it makes them.{lost if is_lost else ''}"
         )
-    return PlannedPatch(changes=tuple(changes))
+    return PlannedPatch(changes=tuple(changes), done=done)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,6 +354,7 @@ def _change(
         original_mode=mode,
         renamed_from=planned.source if planned.target != planned.source else "",
         edits=changes,
+        done=tuple(result.hunk.number for result in results if isinstance(result, AlreadyApplied)),
     )
 
 

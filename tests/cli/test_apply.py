@@ -82,6 +82,14 @@ def test_applies_all_files_or_none(coder: Coder) -> None:
     assert box_source() == BOX
 
 
+def test_names_hunks_that_are_there_already(coder: Coder) -> None:
+    repo(Path(), {"notes.txt": "two\n"})
+    answer = coder(pasted="--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-one\n+two\n" + DIFF)
+    assert answer.out == (
+        f"{TOLD}notes.txt: hunk 1 is there already.\n1 file changed; nothing was staged or committed.\n"
+    )
+
+
 def test_keeps_uncommitted_work_and_index(coder: Coder) -> None:
     root = repo(Path(), {"a.txt": "a\n"})
     write(root, {"src/box.py": BOX.replace("2 * r", "2 * r  # mine"), "a.txt": "mine\n"})
