@@ -36,7 +36,7 @@ METHOD = (
 INLINE = re.compile(r"`([^`\n]+)`")
 CALLED = re.compile(r"\b([A-Za-z_]\w*)\(\)")
 DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b")
-QUOTED_TEXT = re.compile(r"\"([^\"\n]{4,120})\"|(?<!\w)'([^'\n]{4,120})'(?!\w)")
+QUOTED_TEXT = re.compile(r"(?<!@)\"([^\"\n]{4,120})\"|(?<!\w)'([^'\n]{4,120})'(?!\w)")
 ASKED_ABOUT = re.compile(
     r"\b(?:calls?|uses?|tests?|defines?|imports?|changed|function|class|method|is|was|did|does)\s+(?:the\s+)?"
     r"(\w+)(?=\s*(?:[?,.]|$)|\s+(?:defined|called|used|tested|implemented|introduced|added|changed?|and|or|work)\b)",
@@ -199,9 +199,16 @@ def _likely_places(workspace: Workspace, snapshot: IndexSnapshot, question: str)
         for ranked in located.symbols
         if ranked.item is not None and workspace.may_read(ranked.path)
     ]
+    files = [ranked.path for ranked in located.files if workspace.may_read(ranked.path)]
+    rows = rows or [f"- `{escape_path(path)}`: {_list_definitions(snapshot, path)}" for path in files]
     found = ["By its words, the question is likeliest about:", *rows[:MOST_PLACES]]
     nothing = "Nothing in this repository shares a name or a rare word with the question."
     return "\n".join(found) if rows else nothing
+
+
+def _list_definitions(snapshot: IndexSnapshot, path: str) -> str:
+    names = [f"`{known.name}` (line {known.line})" for known in snapshot.definitions(path)]
+    return f"defines {', '.join(names[:MOST_ROWS]) or 'nothing'}"
 
 
 def _line_row(snapshot: IndexSnapshot, path: str, line: int, text: str) -> str:

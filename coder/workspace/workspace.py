@@ -294,6 +294,7 @@ def is_declaration(path: str) -> bool:
 
 
 FRAME = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
+QUOTED_MENTION = re.compile(r'(?<![\w@./-])@"([^"\n]+)"')
 TOKEN = re.compile(r"[\w.~+@/\\-]+")
 LINE = re.compile(r"(?::|#L|,? line |\()(\d{1,7})(?!\w)")
 FILE_NAME = re.compile(r"[\w+@-][\w.+@-]*\.[A-Za-z][A-Za-z0-9]{0,7}")
@@ -306,8 +307,9 @@ MOST_NAMESAKES = 3
 def extract_places(text: str) -> list[tuple[str, int | None]]:
     """Return the paths in a text as written, each with its line if given, in order, without duplicates."""
     frames = [(match.start(), match["path"], int(match["line"])) for match in FRAME.finditer(text)]
-    places: list[tuple[int, str, int | None]] = [*frames]
-    for start, end, token in _tokens(text):
+    mentions = [(match.start(), match[1], None) for match in QUOTED_MENTION.finditer(text)]
+    places: list[tuple[int, str, int | None]] = [*frames, *mentions]
+    for start, end, token in _tokens(QUOTED_MENTION.sub(lambda match: " " * len(match[0]), text)):
         if FILE_NAME.fullmatch(token.replace("\\", "/").rpartition("/")[2]):
             line = LINE.match(text, end)
             places.append((start, token, int(line[1]) if line else None))
@@ -344,7 +346,10 @@ class FileIndex:
             self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
 
     def files_with_suffix(self, written: str) -> list[str]:
-        """Return the files that share the longest suffix with a path: two parts or more, or all of either."""
+        """Return the files that share the longest suffix with a path: two parts or more, or all of either.
+
+        The @ of a mention, as in `@src/box.py`, is no part of the path.
+        """
         parts = [part for part in written.split("/") if part not in ("", ".", "..", "~")]
         namesakes = self._by_name.get(parts[-1], []) if parts else []
         shared = {path: _common_suffix_length(parts, path.split("/")) for path in namesakes}
@@ -354,6 +359,8 @@ class FileIndex:
             if size >= 2 or size in (len(parts), path.count("/") + 1)
         }
         best = [path for path, size in matches.items() if size == max(matches.values())]
+        if not best and written.startswith("@"):
+            return self.files_with_suffix(written[1:])
         return best if len(best) <= MOST_NAMESAKES else []
 
 

@@ -10,6 +10,7 @@ FILES = dict.fromkeys(
         "src/other/bag.py",
         "tests/test_box.py",
         "setup.cfg",
+        "my notes.md",
     ],
     "",
 ) | {f"pkg{number}/util.py": "" for number in range(5)}
@@ -48,6 +49,13 @@ def test_path_resolves_to_the_files_of_its_longest_suffix() -> None:
     ]
     assert index.files_with_suffix("bag.py") == ["src/shop/deep/bag.py", "src/other/bag.py"]
     assert index.files_with_suffix("util.py") == []
+    mentions = extract_places('why does @src/shop/box.py ignore @setup.cfg and @"my notes.md"?')
+    assert [index.files_with_suffix(path) for path, _ in mentions] == [
+        ["src/shop/box.py"],
+        ["setup.cfg"],
+        ["my notes.md"],
+    ]
+    assert FileIndex(["web/@types/box.ts"]).files_with_suffix("@types/box.ts") == ["web/@types/box.ts"]
 
 
 def test_answers_hostile_text_quickly() -> None:

@@ -87,3 +87,12 @@ def test_question_without_names_gets_likely_places(place: Workspace) -> None:
     page = write_page(place, "How are the prices of a cart added?")
     assert "By its words, the question is likeliest about:\n- `shop/cart.py:1` `total`:" in page
     assert "shares a name or a rare word" in write_page(place, "xyzzy qwert?")
+
+
+def test_files_that_a_question_names_are_listed(place: Workspace) -> None:
+    page = write_page(place, 'Why does @shop/order.py ignore @"shop/cart.py"?')
+    assert page.endswith(
+        "likeliest about:\n"
+        "- `shop/cart.py`: defines `total` (line 1), `Basket` (line 6), `Basket.show` (line 7)\n"
+        "- `shop/order.py`: defines `place_order` (line 4)"
+    )
