@@ -149,7 +149,7 @@ def lock_file(file: int, *, wait: bool = True) -> bool | None:
     return True
 
 
-PREFIX = "coder-s-"
+PREFIX = "coder."
 """Short, as are the names below it: the path of a Unix socket in a test's TMPDIR may have 103 characters."""
 
 
@@ -177,11 +177,12 @@ class ScratchDirectory:
 
 def remove_abandoned(directory: Path) -> None:
     """Remove scratch directories in `directory` that belong to this user and whose owner was killed."""
-    for path in (*directory.glob(f"{PREFIX}????????"), *directory.glob("coder-scratch-*")):  # of old versions
+    old = (*directory.glob("coder-s-????????"), *directory.glob("coder-scratch-*"))  # of earlier versions
+    for path in (*directory.glob(f"{PREFIX}????????"), *old):
         try:
             is_own = path.lstat().st_uid == os.getuid() and not path.is_symlink()
             names = {inner.name for inner in path.iterdir()}
-            if not is_own or not names <= {"lock", "t", "tmp"}:  # tmp: of earlier versions
+            if not is_own or not names <= {"lock", "t", "builds", "tmp"}:  # tmp: of earlier versions
                 continue
             lock = os.open(path / "lock", os.O_RDWR | os.O_NOFOLLOW)
         except OSError:  # not ours, or being made or removed by its owner

@@ -228,7 +228,7 @@ def private_directories(directory: Path, environment: Mapping[str, str]) -> dict
 
     Packages in the user's own site directory stay importable.
     """
-    directories = {"HOME": directory / "home", "TMPDIR": directory / "tmp"}
+    directories = {"HOME": directory / "home", "TMPDIR": directory / "t"}
     for path in directories.values():
         path.mkdir(exist_ok=True)
     site = {"PYTHONUSERBASE": f"{environment['HOME']}/.local"} if environment.get("HOME") else {}

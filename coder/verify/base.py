@@ -15,7 +15,7 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestReport, TestResult, TestRun
-from coder.verify.failures import NEVER_ENDING, has_found_port_taken
+from coder.verify.failures import NEVER_ENDING, has_found_port_taken, lacks_environment
 from coder.verify.report import merge_lines, merge_reports
 from coder.verify.run import processor_count, with_label
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
@@ -212,7 +212,7 @@ class Runs:
                 # Red tests of large runs are seen again before they count.
                 keeps=lambda report: (
                     (side != "change" or kind.is_large or not report.failures)
-                    and not any(map(has_found_port_taken, report.failures))
+                    and not any(map(lacks_environment, report.failures))
                 ),
             )
         if cut is not None and cut.is_set() and report.problem:
@@ -385,6 +385,7 @@ class BaseTests:
         report = self._store.recall(
             (content_key(tree), "suite"),
             lambda: self._runner.run_parallel(tree, timeout_seconds=seconds, progress=told, is_base=True),
+            keeps=lambda report: not any(map(lacks_environment, report.failures)),
         )
         self.learn_duration(report)
         return report

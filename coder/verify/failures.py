@@ -74,6 +74,11 @@ ENVIRONMENT = (
         "its port is taken",
         "end the process that listens there (a development server?)",
     ),
+    (
+        r"(?is).*?\b(?:AF_UNIX path too long|shorter than SUN_LEN|listen EINVAL: invalid argument /)",
+        "the path of its Unix socket is too long",
+        "set TMPDIR to a directory with a short path",
+    ),
     (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server", ""),
     (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have", ""),
     (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up", ""),
@@ -276,6 +281,13 @@ def _location(frames: tuple[Frame, ...]) -> str:
 def environment_problem(failure: Failure) -> str:
     """Return what the machine lacks, if the exception indicates that; otherwise empty."""
     return _describe_environment(failure)[0]
+
+
+def lacks_environment(result: TestResult) -> bool:
+    """Tell whether a test failed for what the machine lacks, which the user may since have provided."""
+    return result.failure is not None and (
+        has_found_port_taken(result) or bool(environment_problem(result.failure))
+    )
 
 
 def _describe_environment(failure: Failure) -> tuple[str, str]:

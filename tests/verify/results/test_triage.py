@@ -42,6 +42,8 @@ MISSING = {
         "the program or file latex is missing"
     ),
     "ConnectionRefusedError: [Errno 111] Connection refused": "it needs a network or a server",
+    "OSError: AF_UNIX path too long": "the path of its Unix socket is too long",
+    "Error: listen EINVAL: invalid argument /tmp/a/web.sock": "the path of its Unix socket is too long",
     "PermissionError: [Errno 13] Permission denied: '/etc/x'": "it needs rights that it does not have",
     "OSError: [Errno 28] No space left on device": "memory, disk, processes or open files are used up",
 }

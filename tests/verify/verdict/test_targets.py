@@ -100,6 +100,13 @@ def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
     assert [run.stored for run in verdict.runs if run.label == "targets on the base"] == [True]
 
 
+def test_program_that_was_missing_is_looked_for_again(tmp_path: Path) -> None:
+    lack = failed_result(NEW, "FileNotFoundError", "[Errno 2] No such file or directory: 'latex'")
+    verifier, trees, _ = make_verifier(tmp_path, FIX, runner=FakeRunner(lambda _: [lack]))
+    assert verifier.verify(trees.patch, [NEW]).label == "NOT TESTED"
+    assert judge(tmp_path, FIX, [NEW]).label == "FIXED"
+
+
 def test_old_failure_in_touched_file_does_not_block(tmp_path: Path) -> None:
     assert judge(tmp_path, FIX, [NEW, OLD_RED]).label == "FIXED"
     verdict = judge(tmp_path, FIX, [NEW])
