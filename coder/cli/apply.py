@@ -12,6 +12,7 @@ from coder.cli.options import (
     AttemptOption,
     RepositoryOption,
     SessionArgument,
+    decode_input,
     refuse_conflicts,
 )
 from coder.cli.terminal import can_review, confirm_change, review_on_terminal
@@ -118,14 +119,14 @@ def _read_diff(what: str) -> str | None:
     """Return the text of the diff; None if `what` names a session."""
     path = Path(what)
     if what == "-":
-        text = _decode(_read_stdin())
+        text = decode_input(_read_stdin())
         if not text.strip():
             raise UserError("No diff came on standard input. To apply the newest fix: coder apply last")
         return text
     if what.startswith("session:") or (what.startswith("coder/") and not path.exists()):
         return None
     try:
-        return _decode(path.read_bytes())
+        return decode_input(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         if path.name == what and not path.suffix:
             return None
@@ -142,18 +143,6 @@ def _read_stdin() -> bytes:
     if sys.stdin.isatty():
         print("Paste the diff, end with Ctrl-D.", file=sys.stderr)
     return sys.stdin.buffer.read()
-
-
-def _decode(data: bytes) -> str:
-    """Decode each line as UTF-8, else as Latin-1, since a diff holds lines of several files."""
-    return "".join(map(_decode_line, data.splitlines(keepends=True)))
-
-
-def _decode_line(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def _apply_tried(

@@ -1,5 +1,6 @@
 """Options and arguments that several commands share, and reading of issues and plans."""
 
+import codecs
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -393,7 +394,7 @@ def read_issue(argument: str) -> str:
         UserError: it is empty, the file cannot be read, or `argument` is a file's name without the @.
     """
     if argument == "-":
-        text = sys.stdin.read()
+        text = decode_input(sys.stdin.buffer.read())
     elif (name := _issue_file(argument)) is not None:
         rest = argument[len(name) + 1 :].strip()
         text = f"{read_file(Path(name), kind='issue file').rstrip()}\n\n{rest}"
@@ -478,6 +479,20 @@ def read_plan(path: Path) -> "Plan":
         raise UserError(f"{path} holds no plan: {error}.") from None
 
 
+def decode_input(data: bytes) -> str:
+    """Decode UTF-16 by its mark, else each line as UTF-8 or Latin-1: a diff holds lines of several files."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    return "".join(map(_decode_line, data.splitlines(keepends=True)))
+
+
+def _decode_line(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 def read_file(path: Path, *, kind: str) -> str:
     """Return the text of a file that the user names.
 
@@ -485,7 +500,7 @@ def read_file(path: Path, *, kind: str) -> str:
         UserError: it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return decode_input(path.read_bytes())
     except OSError as error:
         raise UserError(f"The {kind} {str(path)!r} cannot be read: {error.strerror}.") from None
 

@@ -15,6 +15,7 @@ from coder.cli.options import (
     MODEL,
     RUNNING,
     Options,
+    decode_input,
     read_file,
     read_issue,
     with_options,
@@ -189,7 +190,7 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
 def read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
     if change == "-":
-        return sys.stdin.read()
+        return decode_input(sys.stdin.buffer.read())
     if change is None or find_checkout(repo).git.resolve_commit(change) or not Path(change).is_file():
         return None
     return read_file(Path(change), kind="diff")

@@ -19,7 +19,7 @@ from coder.patching import PatchError
 from coder.patching import apply as apply_patch
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.repo.delivery import has_change
-from coder.repo.git import Git
+from coder.repo.git import SHALLOW_CLONE, Git
 from coder.repo.repository import SessionRepository
 from coder.repo.trees import apply_to_tree, compose_tree, diff_trees
 from coder.repo.worktrees import commit_tree
@@ -253,9 +253,10 @@ class _Search:
         else:
             commit, bad = self._find_green(bad)
             if commit is None:
-                return self._result(
-                    now, explanation="It was green in no state of the history that could be tested."
-                )
+                explanation = "It was green in no state of the history that could be tested."
+                if (missing := self.git.explain_missing_history()) == SHALLOW_CLONE:
+                    explanation += f" Older ones are not here: {missing}"
+                return self._result(now, explanation=explanation)
         names = {self.repository.base: "the uncommitted work"} if self.repository.dirty else {}
         return self._blame(now, goods=[commit], bad=bad, stage="commit", names=names)
 

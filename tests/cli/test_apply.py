@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
+from coder.cli.verify import read_diff
 from coder.core.events import FilesChanged, NoteMade, Verified
 from coder.core.notes import Offers
 from coder.core.verdict import TestResult, Verdict, VerdictKind
@@ -170,10 +171,13 @@ def test_file_content_cannot_control_terminal(coder: Coder) -> None:
     assert not {"\x1b", "\x9b"} & set(answer.err)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 def test_reads_diff_in_its_encoding(coder: Coder, encoding: str) -> None:
     Path("src/notes.txt").write_bytes("café\n".encode("latin-1"))
     diff = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-café\n+crème\n"
+    repo(Path(), {})
+    Path("fix.diff").write_bytes(diff.encode(encoding))
+    assert read_diff("fix.diff", Path()) == diff
     assert coder(pasted=diff.encode(encoding)).code == 0
     assert Path("src/notes.txt").read_bytes() == "crème\n".encode("latin-1")
 

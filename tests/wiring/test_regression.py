@@ -81,6 +81,20 @@ def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.thorough
+def test_shallow_clone_is_named_where_all_of_it_is_red(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"test_calc.py": "def test_one():\n    pass\n"})
+    for text in ("assert 0", "assert 0  # again"):
+        write(root, {"test_calc.py": f"def test_one():\n    {text}\n"})
+        git(root, "commit", "--quiet", "--all", "--message", text)
+    git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{root}", "clone")
+    command = f"{sys.executable} -m pytest"
+    found = find_regression(
+        tmp_path / "clone", "test_one", runs=1, test_command=command, trusted=True, unsafe=True
+    )
+    assert "git fetch --unshallow" in found.explanation
+
+
 class Collected:
     """Runner that has collected some tests."""
 
