@@ -114,6 +114,9 @@ _INTEGER_ID = re.compile(rb'(?<!\\)"id":\s*(\d+)(?=\s*[,}])')
 """An id that is no text, as some servers give calls; the SDKs refuse it."""
 
 
+_FINISHED = re.compile(rb'"finish_reason":\s*"')
+
+
 class _EventStream(httpx2.AsyncByteStream):
     """Body of a reply as server-sent events, also if the server sent one JSON object instead."""
 
@@ -141,14 +144,19 @@ async def _plain_events(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncItera
     """Yield the events that carry data, each without comments, `id:` and `retry:`.
 
     The SDKs take an event of those alone, or of empty data, for one with a body. What follows the last blank
-    line is yielded as it is.
+    line is yielded as it is. Chat completions that end with `[DONE]` alone get the reason of their end, which
+    some servers never send: a reply without both was cut.
     """
-    rest = head
+    rest, has_begun, has_ended = head, False, False
     while True:
         *events, rest = _EVENT_END.split(rest)
         for event in events:
             lines = [line for line in _LINE_END.split(event) if line.startswith((b"event", b"data"))]
             if any(line[len(b"data:") :].strip() for line in lines if line.startswith(b"data:")):
+                if b'"choices"' in event:
+                    has_begun, has_ended = True, has_ended or bool(_FINISHED.search(event))
+                elif b"[DONE]" in event and has_begun and not has_ended:
+                    yield _event(_as_chunk({"choices": [{}]}))
                 yield _INTEGER_ID.sub(rb'"id":"\1"', b"\n".join(lines)) + b"\n\n"
         if (chunk := await anext(chunks, None)) is None:
             break

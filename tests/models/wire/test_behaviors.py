@@ -265,6 +265,11 @@ REPLIES = {
         "text/event-stream",
         ANSWERED,
     ),
+    "events, no reason of their end": (
+        b"\n\n".join([*EVENTS[:2], b"data: [DONE]", b""]),
+        "text/event-stream",
+        ANSWERED,
+    ),
     "events, halves of a character": (
         b"\n\n".join([*(EVENTS[0].replace(b"It is ", half) for half in HALVES), *EVENTS[1:], b""]),
         "text/event-stream",
