@@ -53,6 +53,10 @@ def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> No
     name = place.coder("log").stdout.splitlines()[1].split()[0]
     refused = place.coder("undo", name, "--yes", "--repo", str(other))
     assert (refused.returncode, f"belongs to {place.repository}" in refused.stderr) == (2, True)
+    worktree = tmp_path / "worktree"
+    git(place.repository, "worktree", "add", "--quiet", "--detach", str(worktree))
+    assert place.coder("apply", name, "--check", "--repo", str(worktree)).returncode == 0
+    git(place.repository, "worktree", "remove", str(worktree))
     (place.repository / "clock.py").write_text("mine\n")
     refused = place.coder("apply", "last")
     assert (refused.returncode, "clock.py" in refused.stderr) == (2, True)

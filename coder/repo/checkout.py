@@ -219,7 +219,18 @@ def undo_delivery(directory: Path, *, branch: str, commit: str, earlier: str = "
             actions.append(f"deleted the branch {branch}")
     remove_notes(git, *{commit, *applied_commits})
     sentence = " and ".join(actions) or "there was nothing left of the fix to take back"
-    return _join_lines(f"{sentence[0].upper()}{sentence[1:]}.", *(remark for _, remark in reverts))
+    left = "" if applied_commits else _describe_rest(git, commit)
+    return _join_lines(f"{sentence[0].upper()}{sentence[1:]}.", left, *(remark for _, remark in reverts))
+
+
+def _describe_rest(git: Git, commit: str) -> str:
+    """Return that HEAD has the change of a commit by another, such as a squashed merge; else nothing."""
+    head = git.resolve_commit("HEAD")
+    if head is None or git.resolve_commit(commit) is None:
+        return ""
+    tree = merge_change(git, old=delivery_base(git, commit), new=commit, onto=head)
+    rest = "The current branch holds its change by another commit: take that back with git revert."
+    return rest if tree == git.resolve_tree(head) else ""
 
 
 def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:

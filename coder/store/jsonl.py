@@ -145,8 +145,9 @@ def find_session(
 
     The name of a branch of coder's stands for the newest session that was delivered there.
 
-    With `repository` only its sessions count, with `delivered` only those that delivered something
-    of which that is true, and with `conversation` the newest one that did not just judge a change.
+    With `repository` only its sessions count, and those by name whose delivered commit is there (of another
+    worktree); with `delivered` only those that delivered something of which that is true, and with
+    `conversation` the newest one that did not just judge a change.
 
     Raises:
         UserError: no session matches, or more than one.
@@ -169,8 +170,15 @@ def find_session(
         count = f"{len(matching)} sessions" if matching else "No session"
         hint = "" if matching else _suggest_session(name, directories)
         raise UserError(f"{count} named {name!r}.{hint} `coder log` lists them; `last` is the newest.")
-    start_event = boundary_events(matching[0])[0]
-    if repository is not None and start_event is not None and start_event.repository != str(repository):
+    start_event, finished = boundary_events(matching[0])
+    delivery = finished.delivery if finished else None
+    is_here = delivery is not None and delivery.commit and delivered is not None and delivered(delivery)
+    if (
+        repository is not None
+        and start_event is not None
+        and start_event.repository != str(repository)
+        and not is_here
+    ):
         raise UserError(
             f"Session {matching[0].name} belongs to {start_event.repository}; work there, or add --repo "
             f"{start_event.repository}."

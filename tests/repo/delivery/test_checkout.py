@@ -263,6 +263,13 @@ def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path, fi
     assert "Reverted" in undo_delivery(root, branch=fix.branch, commit=fix.commit)
 
 
+def test_undo_names_change_that_a_squashed_merge_brought(root: Path, fix: Delivery) -> None:
+    git(root, "merge", "--quiet", "--squash", fix.commit)
+    git(root, "commit", "--quiet", "--message", "Squashed")
+    message = undo_delivery(root, branch=fix.branch, commit=fix.commit)
+    assert message.startswith(f"Deleted the branch {fix.branch}.\nThe current branch holds its change")
+
+
 def test_undo_refuses_a_branch_with_more_on_it(root: Path, fix: Delivery) -> None:
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
