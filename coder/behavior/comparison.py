@@ -157,7 +157,7 @@ class BehaviorComparison:
         exceptions that the change raises itself; it `is_cut` if calls of targets are not there, and `problem`
         is that of the runs that recorded them.
         """
-        self.base = base = _follow_texts(_follow_moves(base, change), change)
+        self.base = base = _follow_moves(base, change)
         self.change = change
         self._outside = replayed
         self.replayed = tuple(
@@ -565,23 +565,6 @@ def _follow_moves(base: CallAnswers, change: CallAnswers) -> CallAnswers:
         CallKey(*moves.get((key.path, key.name), (key.path, key.name)), key.kind, key.call): row
         for key, row in base.items()
     }
-
-
-def _follow_texts(base: CallAnswers, change: CallAnswers) -> CallAnswers:
-    """Return the answers of the base under the texts that its calls have on the change.
-
-    Equal arguments are written otherwise where a representation is computed by changed code.
-    """
-    old, new = (
-        {
-            (key.path, key.name, key.kind, row.data): key
-            for key, row in side.items()
-            if row.data and key not in other
-        }
-        for side, other in ((base, change), (change, base))
-    )
-    texts = {old[place]: key for place, key in new.items() if place in old}
-    return {texts.get(key, key): row for key, row in base.items()} if texts else base
 
 
 OPAQUE = re.compile(r"<[^<>]*>")

@@ -240,6 +240,7 @@ class BehaviorRuns:
             "tree": str(tree),
             "path": [*map(str, roots)],
             "ignored": code.ignored,
+            "changed": code.functions,
             "seconds": seconds,
             "later": later,
             "repeat": REPEATED,

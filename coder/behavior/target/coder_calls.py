@@ -73,7 +73,7 @@ class CallRecorder:
         `targets`, `tests` (paths of test files) and `seconds`.
         """
         self.paths = RelativePaths(tree)
-        self.texts = Texts(os.path.realpath(tree), frozenset(request["ignored"]))
+        self.texts = Texts(os.path.realpath(tree), frozenset(request["ignored"]), request["changed"])
         self.changed = {(path, name) for path, name in request["changed"]}
         self.methods = {name.rpartition(".")[2] for _, name in self.changed if "." in name}
         self.literals = request["literals"]
@@ -85,6 +85,7 @@ class CallRecorder:
         """True if a varied call that does not end in time is not called again, with patience."""
         self.descriptor = os.open(request["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.kinds: dict[types.CodeType, int] = {}
+        self.entering: dict[types.CodeType, bool] = {}
         self.counts: dict[types.CodeType, int] = {}
         self.seen: dict[tuple[types.CodeType, str, bool], int] = {}
         self.states: dict[tuple[types.CodeType, str], str] = {}
@@ -167,6 +168,13 @@ class CallRecorder:
         ):
             return CHANGED
         return 0 if path in self.test_files or path.rpartition("/")[2] == "conftest.py" else CALLED
+
+    def enters(self, frame: types.FrameType) -> bool:
+        """Tell whether a call enters a changed function, or one inside of it."""
+        code = frame.f_code
+        if code not in self.entering:
+            self.entering[code] = CHANGED in (self.kind_of(code), self.kind_of_decorator(code))
+        return self.entering[code] or self.is_inherited(frame)
 
     def is_inherited(self, frame: types.FrameType) -> bool:
         """Tell whether a method was called that its class has of its own on the other side alone."""
@@ -359,7 +367,7 @@ class CallRecorder:
         def follow(frame: types.FrameType, event: str, _argument: Any) -> None:
             if event != "call" or entered:
                 return
-            if self.kind_of(frame.f_code) == CHANGED or self.is_inherited(frame):
+            if self.enters(frame):
                 entered.append(True)
 
         def call() -> Any:

@@ -1,10 +1,10 @@
 """Replay of recorded calls outside of any test, each in a fork of a process that imported the project alone.
 
 Reads a JSON file, named on the command line, with `tree`, `directory` (to work in), `path` (directories to
-import from), `ignored`, `seconds`, `repeat`, `later` (whether the clock is moved) and `calls` (module, name,
-code, data, environment); writes JSON lines to standard output: an object with the names of the standard
-library that the project has `replaced`, then for each call its answers, two where equal calls are answered
-differently. Standard library only, Python 3.8 or later.
+import from), `ignored`, `changed`, `seconds`, `repeat`, `later` (whether the clock is moved) and `calls`
+(module, name, code, data, environment); writes JSON lines to standard output: an object with the names of the
+standard library that the project has `replaced`, then for each call its answers, two where equal calls are
+answered differently. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def replay(job: dict[str, Any]) -> None:
         move_clock(1200 * 86400.0)
     sys.path[:0] = job["path"]
     random.seed(0)
-    texts = Texts(os.path.realpath(job["tree"]), frozenset(job["ignored"]))
+    texts = Texts(os.path.realpath(job["tree"]), frozenset(job["ignored"]), job["changed"])
     results = os.dup(1)
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)

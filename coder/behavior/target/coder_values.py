@@ -52,10 +52,16 @@ SHARED = "\x1d"
 class Texts:
     """Texts of values that are equal in every process, on both sides of a change."""
 
-    def __init__(self, tree: str, ignored: frozenset[str] = frozenset()) -> None:
-        """Write values without the path of the tree, and without attributes that one side alone has."""
+    def __init__(
+        self, tree: str, ignored: frozenset[str] = frozenset(), changed: Collection[tuple[str, str]] = ()
+    ) -> None:
+        """Write values without the path of the tree, and without attributes that one side alone has; where
+        functions that are `changed` ([path, name] pairs) compute a representation, by attributes.
+        """
         self.tree = tree
         self.ignored = ignored
+        self.changed = {(path, name.rpartition(".")[2]) for path, name in changed}
+        self.computed: dict[type, bool] = {}
         self.is_deep = False
         """True while objects of the project are shown by their attributes, whatever their representation."""
         self.shown: dict[int, Any] = {}
@@ -151,7 +157,7 @@ class Texts:
         """Return an object by its own representation, else by its attributes."""
         kind = type(value)
         own_repr = vars(kind).get("__repr__", kind.__repr__) is not vars(object)["__repr__"]
-        if own_repr and not (self.is_deep and self.is_own(kind)):
+        if own_repr and not (self.is_own(kind) and (self.is_deep or self.is_computed(value))):
             try:
                 text = repr(value)
                 fields = generated_fields(value, text) if len(text) <= 3 * MOST_ELEMENTS else None
@@ -161,6 +167,34 @@ class Texts:
                 return self.shorten(self.clean(text))
             return f"{kind.__name__}({', '.join(map(self.of, fields))})"
         return self.of_attributes(value, depth)
+
+    def is_computed(self, value: Any) -> bool:
+        """Tell whether a changed function computes the representation of a value, and of all of its class.
+
+        Both sides would write equal values differently, and it may alter them. Asked in a fork.
+        """
+        kind = type(value)
+        if kind not in self.computed:
+            self.computed[kind] = bool(self.changed) and in_fork(lambda: self.trace(value), 0.5) == "changed"
+        return self.computed[kind]
+
+    def trace(self, value: Any) -> str:
+        """Return `changed` if a changed function is called for the representation of a value."""
+        called = []
+
+        def follow(frame: types.FrameType, event: str, _argument: Any) -> None:
+            path = os.path.realpath(frame.f_code.co_filename)[len(self.tree) + 1 :]
+            if event == "call" and (path, frame.f_code.co_name) in self.changed:
+                called.append(path)
+
+        def represent() -> None:
+            sys.setprofile(follow)
+            with contextlib.suppress(Exception):  # whatever the project's own method raises
+                repr(value)
+            sys.setprofile(None)
+
+        sys.call_tracing(represent, ())  # where a profiler asks
+        return "changed" if called else "other"
 
     def of_attributes(self, value: Any, depth: int = 0) -> str:
         """Return an object by its attributes, whatever its own representation."""
