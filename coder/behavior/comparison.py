@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any, Literal, NamedTuple
 
 from coder.core.ports import AnswerClasses
@@ -35,8 +35,8 @@ SHOWN, LEAST_SHOWN = 5, 2
 """Examples of a report, and those after which variations are chosen for being unlike."""
 VARIED = 3
 """Rank of an example that no test calls."""
-MOST_CANDIDATES, MOST_CHARACTERS = 100, 160
-"""Calls of which examples are chosen, and characters of each that are compared."""
+MOST_CANDIDATES, MOST_CHARACTERS = 100, 80
+"""Calls of which examples are chosen, and characters of each call and answer that are compared."""
 
 
 class CallKey(NamedTuple):
@@ -440,11 +440,14 @@ class BehaviorComparison:
         """Return the most telling answers, of the functions given or of all that tests call.
 
         First accidental errors and calls that tests make, then the variation that differs in another way than
-        these, then variations as unlike each other as possible.
-        Every second of these is answered as before although it is near a call of a target: it shows how far
-        the change reaches.
+        these, then variations as unlike each other as possible, in turns: one that differs, one that is
+        answered as before although it is near a call of a target, and one of a function behind those that
+        tests call.
         """
-        functions = self._shown_functions if functions is None else functions
+        inner = []
+        if functions is None:
+            functions = self._shown_functions
+            inner = [key for key in self.changed if (key.path, key.name) not in functions]
         changed = [key for key in self.changed if (key.path, key.name) in functions]
         known = {_edit(*self.changed[key]) for key in changed if key.kind == "own"}
 
@@ -463,23 +466,32 @@ class BehaviorComparison:
                 shown.append(key)
         shown = shown[: SHOWN - 2]
         varied = [key for key in changed if key not in shown and key.kind != "own"][:MOST_CANDIDATES]
-        pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES]]
-        distances = dict.fromkeys([*pools[0], *pools[1]], 1.0)  # to the most similar example that is shown
+        behind = sorted((key for key in inner if key.kind != "own"), key=plainness)
+        pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES], behind[:MOST_CANDIDATES]]
+        distances = dict.fromkeys(chain(*pools), 1.0)  # to the most similar example that is shown
         told = {text for key in shown for text in self._facts_of(key)}
         compared = 0
         while len(shown) < SHOWN and any(pools):
             for other in shown[compared:]:
                 distances = {key: min(least, self._distance(key, other)) for key, least in distances.items()}
             compared = len(shown)
-            pool = pools[0] or pools[1]
-            chosen = max(pool, key=lambda key: distances[key])
+            pool = next(filter(None, pools))
+            chosen = max(pool, key=lambda key: (self._is_telling(key), distances[key]))
             pool.remove(chosen)
             facts = self._facts_of(chosen)
             if told.isdisjoint(facts if chosen.kind == "state" else facts[:1]):
                 told.update(facts)
                 shown.append(chosen)
-                pools.reverse()
+                pools.remove(pool)
+                pools.append(pool)
         return tuple(self._example(key) for key in shown)
+
+    def _is_telling(self, key: CallKey) -> bool:
+        """Tell whether a call without the targets' fault is answered otherwise, or one with it as before."""
+        old, errors = self.pairs[key][0].text, self._errors_of_targets((key.path, key.name))
+        if key in self.changed:
+            return bool(errors) and _exception(old) not in errors
+        return _exception(old) in errors or (key.path, key.name, old) in self._faults
 
     def _facts_of(self, key: CallKey) -> tuple[str, str]:
         """Return what an example shows, and its answers, which are told once for all states of an object."""
@@ -507,7 +519,10 @@ class BehaviorComparison:
         return 1 - SequenceMatcher(None, self._row(key), self._row(other), autojunk=False).ratio()
 
     def _row(self, key: CallKey) -> str:
-        return f"{key.call} {self.pairs[key][1].text}"[:MOST_CHARACTERS]
+        """Return the end of a call, where its arguments are, and what differs between its answers."""
+        old, new = self.pairs[key]
+        answer = new.text if old.text == new.text else ">".join(_edit(old, new))
+        return f"{key.call[-MOST_CHARACTERS:]} {answer[:MOST_CHARACTERS]}"
 
     def _example(self, key: CallKey) -> BehaviorExample:
         old, new = self.pairs[key]

@@ -330,17 +330,20 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         is_changed |= dump_node(before) != dump_node(after)
         known, now = dict(_functions(before)), dict(_functions(after))
         changed = [name for name in {**known, **now} if _dump(known.get(name)) != _dump(now.get(name))]
-        assigned = _changed_names(before, after)
+        statements = _changed_statements(before, after)
+        assigned = _assigned_names(statements)
         classes = {name: node for name, node in _classes(before) if node.decorator_list}
         has_fields |= any(
-            _changed_names(classes[name], node) for name, node in _classes(after) if name in classes
+            _assigned_names(_changed_statements(classes[name], node))
+            for name, node in _classes(after)
+            if name in classes
         )
         changed += [
             name for name, node in now.items() if name not in changed and refers_to_any(node, assigned)
         ]
         functions |= dict.fromkeys((path, name) for name in changed)
-        for name in changed:
-            for node in ast.walk(now.get(name) or known[name]):
+        for root in (*(now.get(name) or known[name] for name in changed), *statements):
+            for node in ast.walk(root):
                 if isinstance(node, ast.Constant) and type(node.value) in (int, float, str):
                     if len(str(node.value)) <= 40:
                         literals[node.value] = None
@@ -384,8 +387,8 @@ def _dump(node: Function | None) -> str:
     return "".join(map(dump_node, [node.args, *node.decorator_list, *node.body])) if node else ""
 
 
-def _changed_names(before: ast.AST, after: ast.AST) -> set[str]:
-    """Return the names that statements outside of functions assign differently."""
+def _changed_statements(before: ast.AST, after: ast.AST) -> list[ast.stmt]:
+    """Return the assignments outside of functions that one side alone has."""
 
     def statements(module: ast.AST) -> Iterator[ast.stmt]:
         for node in ast.iter_child_nodes(module):
@@ -395,10 +398,13 @@ def _changed_names(before: ast.AST, after: ast.AST) -> set[str]:
                 yield node
 
     old, new = ({dump_node(node): node for node in statements(module)} for module in (before, after))
-    differing = [node for text, node in [*old.items(), *new.items()] if (text in old) != (text in new)]
+    return [node for text, node in [*old.items(), *new.items()] if (text in old) != (text in new)]
+
+
+def _assigned_names(statements: Sequence[ast.stmt]) -> set[str]:
     return {
         part.id
-        for node in differing
+        for node in statements
         for part in ast.walk(node)
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     }

@@ -1,5 +1,6 @@
 """Findings on answers that two sides give to the same calls."""
 
+from collections import OrderedDict
 from typing import Self
 
 import pytest
@@ -82,6 +83,14 @@ def test_shows_a_call_near_the_tested_one_that_fails_as_before() -> None:
     report = BehaviorComparison(base, side({"1": "'1'"}, near={"2": CRASH, "3": "'3'"})).report()
     shown = [(example.call, example.before == example.after) for example in report.examples]
     assert shown[:2] == [("f(1)", False), ("f(2)", True)]
+
+
+def test_shows_early_what_differs_without_the_fault_of_the_target() -> None:
+    near = {"2": CRASH, "[10, 9]": "raises ValueError: of 9, 10", "33": CRASH}
+    base, change = side({"1": CRASH}, near=near), side({"1": "'1'"}, near={**near, "2": "'2'", "33": "'33'"})
+    change[key("[10, 9]", "near")] = CallAnswer("raises ValueError: of 10, 9", TARGET, is_target=True)
+    shown = [example.call for example in BehaviorComparison(base, change).report().examples]
+    assert shown == ["f(1)", "f(2)", "f([10, 9])", "f(33)"]
 
 
 def test_exception_that_the_change_raises_is_no_accident() -> None:
@@ -261,3 +270,29 @@ def test_variations_leave_the_object_of_the_test_alone(kind: type[SharesState]) 
     rows = list(coder_values.variations({"self": owner}, [], near=8, far=8))
     assert owner.price == 2.0
     assert 2.0 not in [row["self"].price for _, row in rows]
+
+
+class Name(str):
+    """A value that can be the argument of its own method."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        ("ab (c", "ab c"),
+        ("a.b", ""),
+        ("ab", Name("ab")),
+        ([1, 2], [1, 2, 2, 1]),
+        ([["a"]], [[""]]),
+        ((int, str), (10, 9)),
+        ({"a": 1}, {"a": 1, "b": 1}),
+        ({"a": None}, {"a": 0}),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+    ],
+)
+def test_far_values_have_other_shapes(value: object, other: object) -> None:
+    rows = coder_values.variations({"self": Name("ab"), "value": value}, [], near=24, far=20)
+    found = [row["value"] for kind, row in rows if kind == "far"]
+    assert (type(other), other) in [(type(new), new) for new in found]

@@ -97,10 +97,35 @@ sys.exit(recorder.is_late)
 """
 
 
-def test_varies_calls_that_reach_a_changed_function(tmp_path: Path) -> None:
-    rows = record(tmp_path, BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n")
+FACTORY = """
+def ordinals():
+    def spell(number):
+        return f"{number}nd"
+
+    return spell
+
+
+ordinal = ordinals()
+"""
+
+
+@pytest.mark.parametrize(("text", "changed"), [(BASE, "ordinal"), (FACTORY, "ordinals")])
+def test_varies_calls_that_reach_a_changed_function(tmp_path: Path, text: str, changed: str) -> None:
+    page = "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n"
+    rows = record(tmp_path, text + page, changed=changed)
     calls = {(row["kind"], row["call"]): row["answer"] for row in rows if row["name"] == "page"}
     assert calls["near", "page(12)"] == "'page 12nd'"
+
+
+def test_varies_the_state_that_a_method_reads_through_others(tmp_path: Path) -> None:
+    text = "class Shelf:\n    def __init__(self, books):\n        self.books, self.color = books, 'red'\n\n"
+    text += "    def count(self):\n        return self.total()\n\n"
+    text += "    def total(self):\n        return len(self.books)\n\n\n"
+    text += "def page(number):\n    return Shelf([number]).count()\n"
+    rows = record(tmp_path, text, changed="Shelf.count")
+    states = [row["call"] for row in rows if row["kind"] == "state" and row["name"] == "Shelf.count"]
+    assert "Shelf(books=[11, 11], color='red').count()" in states
+    assert all("color='red'" in state for state in states)
 
 
 def test_varies_calls_of_a_method_that_the_other_side_overrides(tmp_path: Path) -> None:
@@ -435,9 +460,22 @@ def fill(box, item):
 
 def label(text):
     return text
+
+
+class Sheet:
+    def __init__(self, row):
+        self.row = row
+        self.width = 0
+
+    def __repr__(self):
+        return self.text()
+
+    def text(self):
+        self.width = len(self.row)
+        return self.row.ljust(self.width, ".")
 """
 GRIDS_TESTS = """
-from shop import Box, fill, label, own, rows
+from shop import Box, Sheet, fill, label, own, rows
 
 
 def test_old():
@@ -461,6 +499,10 @@ def test_fill():
     box = Box([1])
     fill(box, 2)
     assert box.items == [1, 2]
+
+
+def test_text():
+    assert Sheet("a").text() == "a."
 """
 HIDDEN = {
     "one list in all rows": (
@@ -483,6 +525,16 @@ HIDDEN = {
             "fill(Box, 2)",
             "None; state fill(Box(items=[2], size=1), 2)",
             "None; state fill(Box(items=[1, 2], size=1), 2)",
+        ),
+    ),
+    "representation that the change computes, and that alters the object": (
+        "len(self.row)",
+        "len(self.row) + 1",
+        "test_text",
+        (
+            "Sheet(row='a', width=0).text()",
+            "'a'; arguments now Sheet(row='a', width=1).text()",
+            "'a.'; arguments now Sheet(row='a', width=2).text()",
         ),
     ),
 }

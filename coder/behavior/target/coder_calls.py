@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
+import gc
 import importlib
 import inspect
 import io
@@ -50,6 +51,7 @@ MOST_CALLS, MOST_OF_TARGETS = {CHANGED: 24, CALLED: 8}, 40
 ENTERED, BESIDE = "+", "-"
 """Beginning of an answer whose call has entered a changed function, or has not."""
 NEAR, FAR = 24, 20
+MOST_NAMES = 100
 REPEATED = 2
 """Equal calls of targets that are answered: they show a state that outlives a call."""
 CALL_SECONDS, FORK_SECONDS = 0.5, 4.0
@@ -319,6 +321,7 @@ class CallRecorder:
         """Write the answers to a call as it was made and, the first time, varied, each from its own fork."""
         code = site.code
         end_after(FORK_SECONDS + 1)
+        gc.disable()  # a collection would copy the memory that is shared with the test process
         data = pickle_arguments(site.written_arguments(site.arguments), self.is_test_module)
         environment = self.changed_environment()
         rows = [("own", site.arguments)]
@@ -326,7 +329,7 @@ class CallRecorder:
             rows.append(("again", site.arguments))
             optional = [name for name in site.arguments if name in site.defaults]
             rows += [("far", {**site.arguments, name: site.defaults[name]}) for name in optional]
-            rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
+            rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=names_read(site))
         known = set()
         until = time.monotonic() + min(VARIED_SECONDS, self.seconds * VARIED_SHARE)
         self.is_affected = not self.changed  # with no changed function, every call is of interest
@@ -421,6 +424,20 @@ class CallSite:
         function = types.FunctionType(code, self.frame.f_globals, code.co_name, defaults, cells or None)
         function.__kwdefaults__ = self.own.__kwdefaults__ if self.own else None
         return function
+
+
+def names_read(site: CallSite) -> set[str]:
+    """Return the names that a function reads, and the methods of its object that it calls."""
+    kind = type(site.arguments.get("self"))
+    names: set[str] = set()
+    pending = [site.code]
+    while pending and len(names) < MOST_NAMES:
+        for name in set(pending.pop().co_names) - names:
+            names.add(name)
+            found = inspect.getattr_static(kind, name, None)
+            found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
+            pending += [found.__code__] if isinstance(found, types.FunctionType) else []
+    return names
 
 
 def function_of(frame: types.FrameType) -> Any:

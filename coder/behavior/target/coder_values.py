@@ -5,6 +5,7 @@ Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import inspect
@@ -42,8 +43,11 @@ EFFECTS = frozenset(
 )
 INSTANCE = "an instance"
 """Answer of `__init__`."""
+UNSORTED = (10, 9)
+"""Numbers whose order is another one than that of their texts."""
 SEPARATORS = re.compile(r"(\W)\1*")
 """Runs of one character that belongs to no word."""
+CONTAINERS = (list, tuple, dict, set, frozenset, collections.OrderedDict)
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 SHARED = "\x1d"
 """Mark of an object that occurs more than once: what is done to it in one place is done in all."""
@@ -247,22 +251,23 @@ def variations(
     """Yield `near` (one leaf changed, shape kept) and `far` variations of arguments, with their kind.
 
     `literals` are those of the changed code: they, the other arguments, and the neighbours of both are among
-    the far values. Variations of the `state` of the object whose method is called come last, where it has
-    attributes that are `read`, those alone. The order is the same for equal arguments.
+    the far values, and so is the object whose method is called. Its `state` is varied, too: of the attributes
+    that are `read`, if it has any. They take turns, in an order that is the same for equal arguments.
     """
     telling = [*literals, *(value for value in arguments.values() if type(value) in (int, float, str))]
-    for kind, most, vary in (
-        ("near", near, near_values),
-        ("far", far, lambda value: far_values(value, telling)),
-    ):
-        columns = []
-        for name, value in arguments.items():
-            if name not in ("self", "cls", "mcs"):
-                columns.append([(name, new) for new in vary_safely(vary, value)])
-        for name, new in take_turns(columns, most):
-            yield kind, {**arguments, name: new}
-    for new in vary_safely(lambda value: state_values(value, read), arguments.get("self"))[:near]:
-        yield "state", {**arguments, "self": new}
+    owner = arguments.get("self")
+    rows: list[list[Any]] = [[], [], []]
+    for name, value in arguments.items():
+        if name in ("self", "cls", "mcs"):
+            continue
+        others = [owner] if value is not None and isinstance(owner, type(value)) else []
+        far_ones = vary_safely(lambda value: far_values(value, telling), value)
+        rows[0].append([("near", {**arguments, name: new}) for new in vary_safely(near_values, value)])
+        rows[1].append([("far", {**arguments, name: new}) for new in (*others, *far_ones)])
+    states = vary_safely(lambda value: state_values(value, read), owner)
+    rows[2].append([("state", {**arguments, "self": new}) for new in states])
+    counts = near, far, near
+    yield from take_turns([take_turns(*row) for row in zip(rows, counts)], sum(counts))  # noqa: B905
 
 
 def vary_safely(vary: Callable[[Any], list[Any]], value: Any) -> list[Any]:
@@ -341,7 +346,7 @@ def state_values(value: Any, read: Collection[str], depth: int = 3) -> list[Any]
         return []
     columns: list[list[Any]] = [[], []]
     for name, item in sorted(attributes_of(value).items()):
-        if type(item) in PLAIN[1:] or type(item) in (list, tuple, dict, set, frozenset):
+        if type(item) in PLAIN[1:] or type(item) in CONTAINERS:
             far, near = vary_safely(lambda item: far_values(item, []), item), vary_safely(near_values, item)
             columns[name not in read].append([(name, new) for new in take_turns([far, near], 16)])
         elif name in read and depth > 1:
@@ -418,9 +423,12 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
     if kind is str:
         with_literals = [text for item in own[:6] for text in (item, value + item, item + value)]
         middle = len(value) // 2
+        special = [
+            value.replace(character, "") for character in dict.fromkeys(value) if not character.isalnum()
+        ]
         shapes = [
-            f"{value}x",
             "",
+            f"{value}x",
             f" {value}",
             value[:-1],
             value[1:],
@@ -431,26 +439,31 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
             value[::-1],
         ]
         shapes += [value[:middle] + "-" + value[middle:], f"{value} {value}", "a", "x1"]
-        return take_turns([list(dict.fromkeys(shapes)), list(dict.fromkeys(with_literals))], 24)
+        return take_turns([list(dict.fromkeys(found)) for found in (shapes, special, with_literals)], 30)
     if kind is bytes:
         return [b"", value[:-1], value[1:], value + value, b"a"]
     if kind in (list, tuple):
-        return [
-            kind(),
-            value[:-1],
-            value[1:],
-            value[::-1],
-            value + value,
-            value + value[:1],
-            tuple(value) if kind is list else list(value),
-        ]
-    if kind is dict:
+        ends = [new for item in value[-1:] for new in far_ends(item, literals)]
+        shapes = [value + value[::-1], kind(), kind(UNSORTED), value + value]
+        parts = [value[1:], value[::-1], value[:-1], value + value[:1]] if len(value) > 1 else []
+        shapes.append(tuple(value) if kind is list else list(value))
+        return take_turns([shapes, [kind([*value[:-1], end]) for end in ends], parts], 14)
+    if kind in (dict, collections.OrderedDict):
         items = list(value.items())
-        return [{}, dict(items[1:]), dict(items[:-1]), dict(reversed(items))]
+        found = [[*items, (new, item)] for key, item in items[-1:] for new in near_values(key)[:1]]
+        found += [items[::-1], items[1:], items[:-1]] if len(items) > 1 else []
+        ends = [(key, new) for key, item in items[-1:] for new in far_ends(item, literals)]
+        return take_turns([[*map(kind, found), kind()], [kind([*items[:-1], end]) for end in ends]], 10)
     if kind in (set, frozenset):
         ordered = sorted(value, key=repr)
-        return [kind(ordered[1:]), kind(), kind([*ordered[:-1], 0])]
+        return [kind(ordered[1:]), kind(), kind([*ordered[:-1], 0]), kind(UNSORTED)]
     return [None]
+
+
+def far_ends(value: Any, literals: list[Any]) -> list[Any]:
+    """Return what stands in the place of the last value of a container."""
+    found = far_values(value, literals)[:4]
+    return found if any(new is None for new in found) else [None, *found]
 
 
 class Blocked(BaseException):
