@@ -37,6 +37,7 @@ VARIED = 3
 """Rank of an example that no test calls."""
 MOST_CANDIDATES, MOST_CHARACTERS = 100, 80
 """Calls of which examples are chosen, and characters of each call and answer that are compared."""
+MOST_EDITED = 200
 
 
 class CallKey(NamedTuple):
@@ -521,7 +522,7 @@ class BehaviorComparison:
     def _row(self, key: CallKey) -> str:
         """Return the end of a call, where its arguments are, and what differs between its answers."""
         old, new = self.pairs[key]
-        answer = new.text if old.text == new.text else ">".join(_edit(old, new))
+        answer = new.text if old.text == new.text else " ".join(map("".join, _edit(old, new)))
         return f"{key.call[-MOST_CHARACTERS:]} {answer[:MOST_CHARACTERS]}"
 
     def _example(self, key: CallKey) -> BehaviorExample:
@@ -648,12 +649,14 @@ def _answers_differ(old: CallAnswer, new: CallAnswer) -> bool:
     return old.text != new.text or bool(old.exact and new.exact and old.exact != new.exact)
 
 
-def _edit(old: CallAnswer, new: CallAnswer) -> tuple[str, str, str]:
-    """Return what differs between two answers, with the character before it."""
+def _edit(old: CallAnswer, new: CallAnswer) -> tuple[tuple[str, str, str], ...]:
+    """Return what is replaced in an answer, and by what, with the character before it."""
     start = common_length(old.text, new.text)
-    first, second = old.text[start:], new.text[start:]
-    end = common_length(first[::-1], second[::-1])
-    return old.text[:start][-1:], first[: len(first) - end], second[: len(second) - end]
+    before, after = (f"{text[max(start - 1, 0) :][:MOST_EDITED]}" for text in (old.text, new.text))
+    steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple(
+        (before[a - 1 : a], before[a:b], after[c:d]) for kind, a, b, c, d in steps if kind != "equal"
+    )
 
 
 def _visible(answer: str) -> str:
