@@ -15,6 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -59,6 +60,8 @@ SECONDS = 10.0
 
 SHOWN, MOST_SHOWN = 3, 300
 """Examples whose results are shown, and characters of each result."""
+MOST_PIECES, MOST_VARIED = 20, 2
+"""Pieces of code that are run, and varied ones that are shown."""
 LEAST_MESSAGE = 6
 """Shorter messages may occur in any issue by chance."""
 _EXPECTS_ERROR = re.compile(
@@ -166,29 +169,37 @@ class IssueCode:
     ) -> IssueCodeAnswers:
         """Run the code that an issue quotes in both trees, with the imports of the target tests.
 
-        `changed` are the paths of changed sources.
+        Where its answer differs, those to the same code with other texts and numbers are shown, too, if they
+        differ in another way. `changed` are the paths of changed sources.
         """
         files = dict.fromkeys(map(test_file_of, targets))
         tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
         imports = [statement for text in tests for statement in _import_statements(text)]
         modules = [module for statement in imports for module in _imported_modules(statement)]
         modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
-        persisting, examples = [], []
         pieces = quoted_code(issue) if tests else ()
-        sides = [self._answer(pieces, imports, tree, modules=modules) for tree in (old, new)]
-        for code, before, after in zip(pieces, *sides, strict=False):
-            if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
-                continue
-            lines = code.strip().splitlines()
+        persisting: list[str] = []
+        differing: dict[str, BehaviorExample] = {}
+
+        def answer(pieces: Sequence[str]) -> Iterator[tuple[str, CodeAnswer, CodeAnswer]]:
+            sides = [self._answer(pieces, imports, tree, modules=modules) for tree in (old, new)]
+            for code, before, after in zip(pieces, *sides, strict=False):
+                if before and after and not (before.error and before.error.type in _INCOMPLETE):
+                    yield code, before, after
+
+        for code, before, after in answer(pieces):
             if after.comparable_text != before.comparable_text:
-                call = "; ".join(filter(str.strip, lines))
-                examples.append(BehaviorExample(call=call, before=before.text, after=after.text, tested=True))
+                differing[code] = _example_of(code, before, after, tested=True)
             elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
-                raised = before.error
-                persisting.append(
-                    f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}"
-                )
-        return IssueCodeAnswers(persisting=tuple(persisting), examples=tuple(examples))
+                line, raised = code.strip().splitlines()[0], before.error
+                persisting.append(f"`{line}` of the issue raises {raised.type} as before: {raised.message}")
+        told = {(example.before, example.after) for example in differing.values()}
+        varied: dict[tuple[str, str], BehaviorExample] = {}
+        for code, before, after in answer([*dict.fromkeys(chain(*map(_vary, differing)))][:MOST_PIECES]):
+            if after.comparable_text != before.comparable_text and (before.text, after.text) not in told:
+                varied.setdefault((before.text, after.text), _example_of(code, before, after, tested=False))
+        examples = (*differing.values(), *[*varied.values()][:MOST_VARIED])
+        return IssueCodeAnswers(persisting=tuple(persisting), examples=examples)
 
     def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
         """Return what the issue's examples give in a tree, a clause each.
@@ -306,6 +317,25 @@ def _result_text(answer: CodeAnswer) -> str:
 
 def _describe_result(shown: str) -> str:
     return shown if shown.startswith("raises ") else f"gives {shown}"
+
+
+def _example_of(code: str, before: CodeAnswer, after: CodeAnswer, *, tested: bool) -> BehaviorExample:
+    call = "; ".join(filter(str.strip, code.strip().splitlines()))
+    return BehaviorExample(call=call, before=before.text, after=after.text, tested=tested)
+
+
+def _vary(code: str) -> Iterator[str]:
+    """Yield code with a text or a number of its last expression doubled or taken away."""
+    module = parse_or_empty(code)
+    if not module.body or not isinstance(module.body[-1], ast.Expr):
+        return
+    for node in find_nodes(module.body[-1], ast.Constant):
+        known = node.value
+        if isinstance(known, str | int | float) and not isinstance(known, bool):
+            for value in (known * 2, known[:0]) if isinstance(known, str) else (known * 100 + 7, -known, 0):
+                node.value = value
+                yield ast.unparse(module)
+            node.value = known
 
 
 class ExampleAnswer(Value):

@@ -75,6 +75,17 @@ def test_shows_answers_before_and_after(tmp_path: Path, sandbox: ProcessSandbox)
     )
 
 
+def test_shows_what_the_code_of_the_issue_gives_for_other_values(
+    tmp_path: Path, sandbox: ProcessSandbox
+) -> None:
+    new = SOURCE.replace("len(items)", "len(items) + (len(items) < 3)")
+    answers = run_code(tmp_path, sandbox, new, "count('ab') gives 2, and first('ab') gives 'a'.")
+    assert [(row.call, row.before, row.after, row.tested) for row in answers.examples] == [
+        ("count('ab')", "2", "3", True),
+        ("count('')", "0", "1", False),
+    ]
+
+
 def test_takes_expressions_and_sessions_from_issue() -> None:
     issue = "`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n"
     assert quoted_code(issue) == ("a - b(1)", "import a\na.b()\n")
