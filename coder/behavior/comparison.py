@@ -440,21 +440,24 @@ class BehaviorComparison:
     def _examples(self, functions: Collection[tuple[str, str]] | None = None) -> tuple[BehaviorExample, ...]:
         """Return the most telling answers, of the functions given or of all that tests call.
 
-        First accidental errors and calls that tests make, then the variation that differs in another way than
-        these, then variations as unlike each other as possible, in turns: one that differs, one that is
-        answered as before although it is near a call of a target, and one of a function behind those that
-        tests call.
+        First accidental errors and calls that tests make, then the variation that differs without the fault
+        of the targets, or in another way than these, then variations as unlike each other as possible, in
+        turns: one that differs, one that is answered as before although it is near a call of a target, and
+        one of a function behind those that tests call.
         """
-        inner = []
+        behind: list[CallKey] = []
         if functions is None:
             functions = self._shown_functions
-            inner = [key for key in self.changed if (key.path, key.name) not in functions]
+            behind = [
+                key for key in self.changed if (key.path, key.name) not in functions and key.kind != "own"
+            ]
         changed = [key for key in self.changed if (key.path, key.name) in functions]
+        changed += filter(self._is_telling, behind)
         known = {_edit(*self.changed[key]) for key in changed if key.kind == "own"}
 
-        def plainness(key: CallKey) -> tuple[int, bool, bool, int]:
+        def plainness(key: CallKey) -> tuple[int, bool, bool, bool, int]:
             is_known = key.kind != "own" and _edit(*self.changed[key]) in known
-            return self._rank(key), self._is_hidden(key), is_known, len(key.call)
+            return self._rank(key), self._is_hidden(key), not self._is_telling(key), is_known, len(key.call)
 
         changed.sort(key=plainness)
         seen: set[tuple[str, str]] = set()
@@ -467,7 +470,7 @@ class BehaviorComparison:
                 shown.append(key)
         shown = shown[: SHOWN - 2]
         varied = [key for key in changed if key not in shown and key.kind != "own"][:MOST_CANDIDATES]
-        behind = sorted((key for key in inner if key.kind != "own"), key=plainness)
+        behind = sorted((key for key in behind if not self._is_telling(key)), key=plainness)
         pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES], behind[:MOST_CANDIDATES]]
         distances = dict.fromkeys(chain(*pools), 1.0)  # to the most similar example that is shown
         told = {text for key in shown for text in self._facts_of(key)}

@@ -90,7 +90,7 @@ def test_shows_early_what_differs_without_the_fault_of_the_target() -> None:
     base, change = side({"1": CRASH}, near=near), side({"1": "'1'"}, near={**near, "2": "'2'", "33": "'33'"})
     change[key("[10, 9]", "near")] = CallAnswer("raises ValueError: of 10, 9", TARGET, is_target=True)
     shown = [example.call for example in BehaviorComparison(base, change).report().examples]
-    assert shown == ["f(1)", "f(2)", "f([10, 9])", "f(33)"]
+    assert shown == ["f(1)", "f([10, 9])", "f(33)", "f(2)"]
 
 
 def test_exception_that_the_change_raises_is_no_accident() -> None:

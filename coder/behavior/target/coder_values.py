@@ -444,7 +444,7 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
         return [b"", value[:-1], value[1:], value + value, b"a"]
     if kind in (list, tuple):
         ends = [new for item in value[-1:] for new in far_ends(item, literals)]
-        shapes = [value + value[::-1], kind(), kind(UNSORTED), value + value]
+        shapes = [value + value[::-1], kind(), *[kind(UNSORTED)][: len(ends)], value + value]
         parts = [value[1:], value[::-1], value[:-1], value + value[:1]] if len(value) > 1 else []
         shapes.append(tuple(value) if kind is list else list(value))
         return take_turns([shapes, [kind([*value[:-1], end]) for end in ends], parts], 14)
@@ -461,7 +461,9 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
 
 
 def far_ends(value: Any, literals: list[Any]) -> list[Any]:
-    """Return what stands in the place of the last value of a container."""
+    """Return what may stand in the place of a container's last value; nothing for one of the project."""
+    if type(value).__module__ != "builtins":
+        return []
     found = far_values(value, literals)[:4]
     return found if any(new is None for new in found) else [None, *found]
 
