@@ -443,29 +443,32 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
     if kind is bytes:
         return [b"", value[:-1], value[1:], value + value, b"a"]
     if kind in (list, tuple):
-        ends = [new for item in value[-1:] for new in far_ends(item, literals)]
+        ends = [new for item in value[-1:] for new in far_parts(item, literals)]
         shapes = [value + value[::-1], kind(), *[kind(UNSORTED)][: len(ends)], value + value]
         parts = [value[1:], value[::-1], value[:-1], value + value[:1]] if len(value) > 1 else []
         shapes.append(tuple(value) if kind is list else list(value))
-        return take_turns([shapes, [kind([*value[:-1], end]) for end in ends], parts], 14)
+        return take_turns([[kind([*value[:-1], end]) for end in ends], shapes, parts], 14)
     if kind in (dict, collections.OrderedDict):
         items = list(value.items())
         found = [[*items, (new, item)] for key, item in items[-1:] for new in near_values(key)[:1]]
         found += [items[::-1], items[1:], items[:-1]] if len(items) > 1 else []
-        ends = [(key, new) for key, item in items[-1:] for new in far_ends(item, literals)]
-        return take_turns([[*map(kind, found), kind()], [kind([*items[:-1], end]) for end in ends]], 10)
+        edges = dict([*items[-1:], *items[:1]])
+        parts = [
+            [kind({**value, key: new}) for new in far_parts(item, literals)] for key, item in ends.items()
+        ]
+        return take_turns([[*map(kind, found), kind()], take_turns(parts, 6)], 12)
     if kind in (set, frozenset):
         ordered = sorted(value, key=repr)
         return [kind(ordered[1:]), kind(), kind([*ordered[:-1], 0]), kind(UNSORTED)]
     return [None]
 
 
-def far_ends(value: Any, literals: list[Any]) -> list[Any]:
-    """Return what may stand in the place of a container's last value; nothing for one of the project."""
+def far_parts(value: Any, literals: list[Any]) -> list[Any]:
+    """Return what may stand in the place of a value in a container; nothing for one of the project."""
     if type(value).__module__ != "builtins":
         return []
     found = far_values(value, literals)[:4]
-    return found if any(new is None for new in found) else [None, *found]
+    return [*found[:1], *[None][: value is not None], *found[1:]]
 
 
 class Blocked(BaseException):
