@@ -87,7 +87,7 @@ import coder_calls, shop, test_shop
 answers = os.path.join(sys.argv[1], "answers")
 request = {"answers": answers, "changed": [["shop.py", sys.argv[5]]], "literals": [], "ignored": [],
            "targets": ["t"], "tests": ["test_shop.py"], "seconds": float(sys.argv[4])}
-coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.1
+coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.5
 recorder = coder_calls.CallRecorder(request, sys.argv[1])
 for test in sys.argv[6:]:
     recorder.begin(test)
@@ -115,6 +115,16 @@ def test_varies_calls_that_reach_a_changed_function(tmp_path: Path, text: str, c
     rows = record(tmp_path, text + page, changed=changed)
     calls = {(row["kind"], row["call"]): row["answer"] for row in rows if row["name"] == "page"}
     assert calls["near", "page(12)"] == "'page 12nd'"
+
+
+def test_repeated_calls_leave_open_files_as_they_are(tmp_path: Path) -> None:
+    text = "import tempfile\n\nBOOK = tempfile.TemporaryFile('w+')\n\n\n"
+    text += "def ordinal(number):\n    BOOK.write(f'{number}\\n')\n    BOOK.seek(0)\n"
+    text += "    return BOOK.readlines()\n\n\n"
+    text += "def page(number):\n    assert ordinal(number) == ['11\\n']\n"
+    rows = record(tmp_path, text)
+    calls = {(row["kind"], row["call"]): row["answer"] for row in rows if row["name"] == "ordinal"}
+    assert (calls["own", "ordinal(11)"], calls["near", "ordinal(12)"]) == (r"['11\n']", r"['12\n']")
 
 
 def test_varies_the_state_that_a_method_reads_through_others(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import fcntl
 import inspect
 import itertools
 import os
 import re
 import select
 import signal
+import stat
 import sys
 import time
 import types
@@ -34,6 +36,8 @@ ADDRESS = re.compile(
 TEMPORARY = re.compile(r"/[\w./-]*?/(pytest-of-[^/'\"]+/pytest-\d+|tmp[a-z0-9_]{8})")
 NOT_COMPARED = "not compared"
 MOST_ITEMS = 30
+MOST_COPIED = 1_000_000
+"""Bytes of an open file that a repeated call has a copy of."""
 EFFECTS = frozenset(
     [
         *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate"),
@@ -454,7 +458,7 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
         found += [items[::-1], items[1:], items[:-1]] if len(items) > 1 else []
         edges = dict([*items[-1:], *items[:1]])
         parts = [
-            [kind({**value, key: new}) for new in far_parts(item, literals)] for key, item in ends.items()
+            [kind({**value, key: new}) for new in far_parts(item, literals)] for key, item in edges.items()
         ]
         return take_turns([[*map(kind, found), kind()], take_turns(parts, 6)], 12)
     if kind in (set, frozenset):
@@ -634,6 +638,29 @@ def end_after(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
+def own_files() -> None:
+    """Let this process use copies of the files that it shares with the one it was forked from.
+
+    Else a repeated call would write to the files of the test, and move where the test reads.
+    """
+    descriptors = os.listdir("/dev/fd") if os.path.isdir("/dev/fd") else []  # noqa: PTH112, PTH208 - texts
+    for descriptor in map(int, descriptors):
+        with contextlib.suppress(OSError, AttributeError):  # closed since; no copies in memory on this system
+            state, mode = os.fstat(descriptor), fcntl.fcntl(descriptor, fcntl.F_GETFL)
+            if not stat.S_ISREG(state.st_mode) or state.st_size > MOST_COPIED:
+                continue
+            place = os.lseek(descriptor, 0, os.SEEK_CUR)
+            copied = os.open(f"/dev/fd/{descriptor}", os.O_RDONLY)
+            if mode & os.O_ACCMODE != os.O_RDONLY:
+                content = os.read(copied, state.st_size)
+                os.close(copied)
+                copied = os.memfd_create("copy")
+                os.write(copied, content)
+            os.lseek(copied, place, os.SEEK_SET)
+            os.dup2(copied, descriptor)
+            os.close(copied)
+
+
 def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -> str:
     """Return a text that a fork of this process produces; `time-out` or `crash` where it does not."""
     reading, writing = os.pipe()
@@ -642,6 +669,7 @@ def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -
         os.close(reading)
         end_after(seconds + 1)
         try:
+            own_files()
             data = produce().encode("utf-8", "replace")
             if len(data) > LONGEST_ANSWER:  # more would wait for a reader
                 data = data[: LONGEST_ANSWER - 20] + b"...#%08x" % zlib.crc32(data)
