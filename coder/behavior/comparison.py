@@ -442,8 +442,8 @@ class BehaviorComparison:
 
         First accidental errors and calls that tests make, then the variation that differs without the fault
         of the targets, or in another way than these, then variations as unlike each other as possible, in
-        turns: one that differs, one that is answered as before although it is near a call of a target, and
-        one of a function behind those that tests call.
+        turns: one that differs, the nearest to a call of a target that is answered as before, and one of a
+        function behind those that tests call.
         """
         behind: list[CallKey] = []
         if functions is None:
@@ -480,7 +480,9 @@ class BehaviorComparison:
                 distances = {key: min(least, self._distance(key, other)) for key, least in distances.items()}
             compared = len(shown)
             pool = next(filter(None, pools))
-            chosen = max(pool, key=lambda key: (self._is_telling(key), distances[key]))
+            chosen = pool[0]
+            if chosen in self.changed:
+                chosen = max(pool, key=lambda key: (self._is_telling(key), distances[key]))
             pool.remove(chosen)
             facts = self._facts_of(chosen)
             if told.isdisjoint(facts if chosen.kind == "state" else facts[:1]):
@@ -491,11 +493,9 @@ class BehaviorComparison:
         return tuple(self._example(key) for key in shown)
 
     def _is_telling(self, key: CallKey) -> bool:
-        """Tell whether a call without the targets' fault is answered otherwise, or one with it as before."""
-        old, errors = self.pairs[key][0].text, self._errors_of_targets((key.path, key.name))
-        if key in self.changed:
-            return bool(errors) and _exception(old) not in errors
-        return _exception(old) in errors or (key.path, key.name, old) in self._faults
+        """Tell whether a call is answered otherwise that did not raise what the targets are about."""
+        errors = self._errors_of_targets((key.path, key.name))
+        return bool(errors) and _exception(self.pairs[key][0].text) not in errors
 
     def _facts_of(self, key: CallKey) -> tuple[str, str]:
         """Return what an example shows, and its answers, which are told once for all states of an object."""
@@ -503,7 +503,8 @@ class BehaviorComparison:
         return describe_example(example), f"{example.before} {example.after}"
 
     def _unchanged_near_targets(self, functions: Collection[tuple[str, str]]) -> list[CallKey]:
-        """Return variations of target calls that get the same answer as before, faulty ones first.
+        """Return variations of target calls that get the same answer as before, faulty ones first, and empty
+        answers last.
 
         Of errors these are the ones that the targets are about, and that stay near their calls.
         """
@@ -515,7 +516,7 @@ class BehaviorComparison:
                 error = _exception(old)
                 if is_unchanged and error in errors and (not error or key.kind == "near"):
                     is_faulty = bool(error) or (*function, old) in self._faults
-                    rows.append((not is_faulty, key.kind == "far", len(key.call), key))
+                    rows.append((not is_faulty, old in EMPTY, key.kind == "far", len(key.call), key))
         return [row[-1] for row in sorted(rows)]
 
     def _distance(self, key: CallKey, other: CallKey) -> float:

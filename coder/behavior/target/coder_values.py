@@ -455,7 +455,8 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
     if kind in (dict, collections.OrderedDict):
         items = list(value.items())
         found = [[*items, (new, item)] for key, item in items[-1:] for new in near_values(key)[:1]]
-        found += [items[::-1], items[1:], items[:-1]] if len(items) > 1 else []
+        found += [items[::-1], [(items[0][0], kind(items[-1:])), *items[1:]]] if len(items) > 1 else []
+        found += [items[1:], items[:-1]] if len(items) > 1 else []
         edges = dict([*items[-1:], *items[:1]])
         parts = [
             [kind({**value, key: new}) for new in far_parts(item, literals)] for key, item in edges.items()
