@@ -351,12 +351,13 @@ class BehaviorComparison:
     def _varied_near_targets(self) -> dict[tuple[str, str], dict[CallKey, tuple[str, str]]]:
         """Return the answers to variations of target calls of each function whose answers to targets differ.
 
-        Those that raise the same error as before are among them: they are unchanged.
+        Those that raise the same error as before are among them: they are unchanged. States are not: the
+        object may never be in one.
         """
         varied: dict[tuple[str, str], dict[CallKey, tuple[str, str]]] = defaultdict(dict)
         for key, (old, new) in self.pairs.items():
             function = key.path, key.name
-            is_near = key.kind != "own" and new.is_target and function in self._affected_calls
+            is_near = key.kind in ("near", "far") and new.is_target and function in self._affected_calls
             if not is_near:
                 continue
             if _without_kinds(key.call) not in self._tested_values:
@@ -376,7 +377,7 @@ class BehaviorComparison:
         for function, rows in self._varied_near_targets.items():
             if function in wide:
                 continue
-            near = sum(key.kind != "far" for key in rows)
+            near = sum(key.kind == "near" for key in rows)
             if len(rows) < LEAST_NARROW or near < LEAST_NEAR or not all(starmap(_is_alike, rows.values())):
                 continue
             example = min(self._affected_calls[function], key=lambda key: len(key.call))
@@ -512,7 +513,7 @@ class BehaviorComparison:
         for function, varied in self._varied_near_targets.items():
             errors = self._errors_of_targets(function) | {""}
             for key, (old, new) in varied.items() if function in functions else ():
-                is_unchanged = old == new and key not in self.changed and key.kind != "state"
+                is_unchanged = old == new and key not in self.changed
                 error = _exception(old)
                 if is_unchanged and error in errors and (not error or key.kind == "near"):
                     is_faulty = bool(error) or (*function, old) in self._faults

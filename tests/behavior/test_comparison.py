@@ -71,6 +71,12 @@ def test_finds_what_the_answers_show(
     assert rules(BehaviorComparison(base, change, passing=[GUARD])) == expected
 
 
+def test_states_of_an_object_are_no_inputs_around_the_tested_one() -> None:
+    states = {key(call, "state"): CallAnswer(text, TARGET, is_target=True) for call, text in MANY.items()}
+    base, change = side({"1": "2"}) | states, side({"1": "3"}) | states
+    assert rules(BehaviorComparison(base, change)) == []
+
+
 def test_shows_first_what_differs_in_another_way_than_the_tested_call() -> None:
     base = side({"-1.3": "'-1 -3/10'"}, near={"-2.3": "'-2 -3/10'", "-0.30000": "'-3/10'"})
     change = side({"-1.3": "'-1 3/10'"}, near={"-2.3": "'-2 3/10'", "-0.30000": "'3/10'"})
