@@ -511,9 +511,6 @@ class Verifier(Protocol):
         It takes no longer than the verdict itself took, about, and can be cut short.
         """
 
-    def explain_failure(self, verdict: Verdict) -> str:
-        """Summarize a failed verdict as the next message for a model: at most about 4,000 characters."""
-
     def environment(self) -> Environment:
         """Return the environment in which tests have run so far."""
 

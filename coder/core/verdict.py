@@ -29,6 +29,8 @@ DENIED: Mapping[DeniedResource, str] = {
     "home": "no home directory",
 }
 """The same in words."""
+ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
+"""`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
 EXIT_CODE = "ExitCode"
 """Failure type of a whole command; the text is the end of its output."""
 
@@ -61,6 +63,11 @@ class Failure(Value):
     text: str = ""
     """pytest's own rendering, truncated to its most useful part."""
     os_error: OperatingSystemError | None = None
+
+    @property
+    def own_frames(self) -> tuple[Frame, ...]:
+        """The frames in files of the tested tree."""
+        return tuple(frame for frame in self.frames if not frame.path.startswith(("/", "<")))
 
     @property
     def headline(self) -> str:
@@ -636,8 +643,7 @@ def failure_signature(result: TestResult) -> str:
     """
     if result.failure is None:
         return result.outcome
-    own = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
-    if own:
+    if own := result.failure.own_frames:
         return f"{result.failure.type} in {own[-1].path}, {own[-1].function}"
     return f"{result.failure.type}: {result.failure.message.partition(chr(10))[0][:120]}"
 

@@ -7,10 +7,12 @@ from coder.core.paths import test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.value_text import shorten_results, shorten_value
 from coder.core.verdict import (
+    ASSERTIONS,
     DENIED,
     ISSUE_EXAMPLE,
     BehaviorExample,
     BehaviorReport,
+    Cause,
     Counts,
     DeniedResource,
     LineCoverage,
@@ -352,3 +354,79 @@ def format_counts(counts: Counts, denied: Sequence[DeniedResource] = ()) -> str:
 
 def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
+
+
+LONGEST_SUMMARY = 4000
+DISTINCT_FAILURES = 3
+"""This many different failures are shown; the rest is counted."""
+NAMED_ALIKE = 5
+CAUSES: Mapping[Cause, str] = {
+    "logic": "",
+    "test error": ": the test, not the code, raises",
+    "collection": ": its file cannot be imported",
+    "environment": ": this machine lacks something",
+    "time-out": ": it does not end",
+}
+"""Suffixes that state the likely cause of a failure."""
+
+
+def summarize_failures(verdict: Verdict) -> str:
+    """Return the reason and each different failure once, for a model: at most `LONGEST_SUMMARY` characters.
+
+    A failure is shown with its assertion and values, the innermost frames with source, and captured output.
+    """
+    parts = [f"{verdict.label}: {verdict.reason}", *(f"Noted: {note}." for note in verdict.notes[:5])]
+    sections = (("Broken by the change", verdict.broken), ("Not green yet", verdict.still_red))
+    groups = [(title, group) for title, results in sections for group in _group_by_failure(results)]
+    shown_groups = groups[:DISTINCT_FAILURES]
+    room = (LONGEST_SUMMARY - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
+    parts += [_describe_group(title, group, room) for title, group in shown_groups]
+    if hidden := sum(len(group) for _, group in groups[DISTINCT_FAILURES:]):
+        parts.append(f"... and {hidden} more that fail in {len(groups) - DISTINCT_FAILURES} other ways.")
+    return "\n\n".join(parts)[:LONGEST_SUMMARY]
+
+
+def _group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:
+    """Group results that fail alike, in order of first appearance.
+
+    They have the same exception at the same place, or one that is no assertion with the same message.
+    """
+    groups: list[list[TestResult]] = []
+    group_of: dict[tuple[object, ...], list[TestResult]] = {}
+    for result in results:
+        signatures = _failure_signatures(result)
+        group = next((group_of[key] for key in signatures if key in group_of), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(result)
+        group_of |= {key: group_of.get(key, group) for key in signatures}
+    return groups
+
+
+def _failure_signatures(result: TestResult) -> list[tuple[object, ...]]:
+    failure = result.failure
+    if failure is None:
+        return [(result.outcome,)]
+    innermost = failure.own_frames[-1:]
+    places = [(failure.type, innermost)] if innermost else []
+    is_telling = failure.type not in ASSERTIONS or not innermost
+    return [*places, *([(failure.type, failure.message)] if is_telling else [])]
+
+
+def _describe_group(title: str, group: Sequence[TestResult], room: int) -> str:
+    first = group[0]
+    where = "" if first.when == "call" else f" while pytest runs its {first.when}"
+    lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
+    if first.failure is not None:
+        lines.append(_cut_middle(first.failure.text or first.failure.headline, max(room - 200, 200)))
+    if others := [result.id for result in group[1:]]:
+        lines.append(_cut_middle(f"The same happens in {join_first(others, NAMED_ALIKE)}.", 400))
+    return "\n".join(lines)
+
+
+def _cut_middle(text: str, limit: int) -> str:
+    """Return the start of a text, where the assertion is, and its end, where captured output ends."""
+    if len(text) <= limit:
+        return text
+    head = limit * 3 // 4
+    return f"{text[:head]}\n[...]\n{text[len(text) - (limit - head) :]}"

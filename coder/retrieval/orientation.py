@@ -198,7 +198,7 @@ def related_failures(clues: IssueTerms, failing: Sequence[TestResult]) -> list[T
 def _failure_words(result: TestResult) -> set[str]:
     names = [result.id.partition("::")[2]]
     if result.failure is not None:
-        functions = (frame.function for frame in result.failure.frames if not frame.path.startswith("/"))
+        functions = (frame.function for frame in result.failure.own_frames)
         names += [result.failure.type, result.failure.message, *functions]
     text = " ".join(names)
     return {*WORD.findall(text), *count_terms(text)}
@@ -208,11 +208,7 @@ def _frames(related: Sequence[TestResult]) -> list[TracedCall]:
     """Return the innermost project frames of failing tests, the innermost last."""
     frames: list[TracedCall] = []
     for result in related:
-        own = (
-            [frame for frame in result.failure.frames if not frame.path.startswith("/")]
-            if result.failure
-            else []
-        )
+        own = result.failure.own_frames if result.failure else ()
         calls = [TracedCall(path=frame.path, line=frame.line, function=frame.function) for frame in own[-3:]]
         frames = [*calls, *frames]
     return frames

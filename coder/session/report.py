@@ -144,8 +144,8 @@ def _suspects_section(records: Sequence[events.Record]) -> str:
         for event in reversed(events.events_of(records, events.Verified))
         for result in event.verdict.failures
         if result.failure
-        for frame in reversed(result.failure.frames)
-        if not frame.path.startswith("/") and not is_test_path(frame.path)
+        for frame in reversed(result.failure.own_frames)
+        if not is_test_path(frame.path)
     )
     places = list(dict.fromkeys([*named_places, *(place for place, _ in frames.most_common())]))[:6]
     return "## Where the fault may be\n" + "\n".join(f"- {place}" for place in places) if places else ""

@@ -89,6 +89,5 @@ def _sarif_result(rule: str, level: str, text: str, path: str, line: int | None)
 
 def _place_of(test: TestResult) -> tuple[str, int | None]:
     """Return where a test failed: the innermost line of the project's own code, else its file."""
-    frames = test.failure.frames if test.failure else ()
-    own = [frame for frame in frames if not frame.path.startswith("/")]
+    own = test.failure.own_frames if test.failure else ()
     return (own[-1].path, own[-1].line) if own else (test_file_of(test.id), None)

@@ -15,6 +15,7 @@ from coder.core.state import (
 from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict_summary import summarize_failures
 from coder.session.context import SessionContext
 
 Score = tuple[int, ...]
@@ -104,7 +105,7 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
     )
     change = newest_event(candidate_records(context.log.records, candidate.id), FilesChanged)
     newest = newest_verdict(context.log.records, candidate.id)
-    failure = context.whole_verifier.explain_failure(newest) if newest else "It was not tested."
+    failure = summarize_failures(newest) if newest else "It was not tested."
     diff = cut_after_line(change.diff, DIFF_CHARACTERS) if change else ""
     return f"{idea}\n{diff}\n{failure[:FAILURE_CHARACTERS]}"
 

@@ -20,7 +20,7 @@ from coder.core.state import (
 )
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import ReproductionResult, TestReport, TestResult, VerdictKind
-from coder.core.verdict_summary import describe_open
+from coder.core.verdict_summary import describe_open, summarize_failures
 from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import FirstLook, issue_overview, related_failures
@@ -262,7 +262,7 @@ async def _judge_without_targets(
         return None
     if attempts_left(context) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
-    return await asyncio.to_thread(context.whole_verifier.explain_failure, verdict)
+    return summarize_failures(verdict)
 
 
 def _named_tests(
@@ -353,7 +353,7 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     own_records = candidate_records(context.log.records, candidate.id)
     current_diagnoses = newest_diagnoses(context, candidate)
     places, failure_count = unaddressed_places(own_records)
-    explanation = await asyncio.to_thread(context.whole_verifier.explain_failure, judgements[-1])
+    explanation = summarize_failures(judgements[-1])
     has_kept_source = context.task.mode != "build" and has_source(await context.read_patch(candidate))
     return render_prompt(
         "diagnose",
@@ -389,7 +389,7 @@ async def _settle_repair(
 
 async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
     newest = newest_verdict(context.log.records, candidate.id)
-    failure = await asyncio.to_thread(context.whole_verifier.explain_failure, newest) if newest else ""
+    failure = summarize_failures(newest) if newest else ""
     return render_prompt("give_up", failed=failure)
 
 

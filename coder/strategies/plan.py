@@ -11,6 +11,7 @@ from coder.core.phases import EDIT, PLAN
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_verdicts, newest_verdict
 from coder.core.values import Candidate, Patch
+from coder.core.verdict_summary import summarize_failures
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
@@ -57,9 +58,7 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
                     return candidate
                 if attempts_left(context) < 1:
                     return await explain(context, candidate)
-                failure = context.whole_verifier.explain_failure(
-                    candidate_verdicts(context.log.records, candidate.id)[-1]
-                )
+                failure = summarize_failures(candidate_verdicts(context.log.records, candidate.id)[-1])
             if failures >= context.task.budget.attempts:
                 return await explain(context, candidate)
             result = result._replace(failure=failure)

@@ -16,6 +16,7 @@ from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import BehaviorExample, Verdict, describe_example
+from coder.core.verdict_summary import summarize_failures
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import Function, decode_text, parse_or_empty, split_lines
@@ -212,9 +213,7 @@ async def _opening_message(context: SessionContext, candidate: Candidate, reader
         task=context.task,
         diff=cut_after_line(patch.diff, DIFF_CHARACTERS),
         verdict=verdict,
-        failure=""
-        if verdict.is_deliverable
-        else await asyncio.to_thread(context.whole_verifier.explain_failure, verdict),
+        failure="" if verdict.is_deliverable else summarize_failures(verdict),
         around=excerpts,
         paths=patch.paths,
     )

@@ -9,6 +9,7 @@ from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, events_of
 from coder.core.state import active_candidates, newest_verdict
 from coder.core.values import Candidate
+from coder.core.verdict_summary import summarize_failures
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import attempts_left
@@ -141,7 +142,7 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     test_patch = await context.read_patch(child)
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     newest = newest_verdict(context.log.records, parent.id)
-    failure = context.whole_verifier.explain_failure(newest) if newest and not newest.is_deliverable else ""
+    failure = summarize_failures(newest) if newest and not newest.is_deliverable else ""
     dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
     add_user_message(
         context,

@@ -8,14 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_path, test_file_of
-from coder.core.verdict import Cause, Failure, Frame, TestReport, TestResult
+from coder.core.verdict import ASSERTIONS, Cause, Failure, Frame, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.linux_distribution import install_hint
 from coder.python.source import parse_module
 from coder.verify.runners.javascript import WAITS_FOR_EVER, read_manifest
 
-ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
-"""`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
 NEVER_REPRODUCING = frozenset(
     {"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"}
 )
@@ -136,7 +134,7 @@ def rejection_reason(
         return ""
     if early := _early_failure(result, failure):
         return f"{early}: {summary}"
-    innermost = frames_in_tree(failure)[-1:]
+    innermost = failure.own_frames[-1:]
     if failure.type == NEVER_ENDING and (
         is_existing_test or not innermost or not is_test_path(innermost[0].path)
     ):
@@ -154,7 +152,7 @@ def rejection_reason(
 
 def _own_assertion(result: TestResult, failure: Failure, edited_sources: Collection[str]) -> str:
     """Return that an assertion is in a source which the change edits; empty for one of a test or a helper."""
-    innermost = frames_in_tree(failure)[-1:]
+    innermost = failure.own_frames[-1:]
     if not innermost or innermost[0].path not in edited_sources or _has_tests(innermost[0].path, result):
         return ""
     return f"fails in an assertion of the changed code{_location(innermost)}: {failure.headline}"
@@ -175,7 +173,7 @@ def _early_failure(result: TestResult, failure: Failure) -> str:
 
 def _is_in_fixture(result: TestResult, failure: Failure) -> bool:
     return result.when in ("setup", "teardown") or any(
-        frame.function in FIXTURES for frame in frames_in_tree(failure)[:1]
+        frame.function in FIXTURES for frame in failure.own_frames[:1]
     )
 
 
@@ -184,7 +182,7 @@ def _is_project_failure(result: TestResult, failure: Failure) -> bool:
     is_environment = _early_failure(result, failure) and environment_problem(failure)
     if is_environment or failure.type == NEVER_ENDING or failure.message.startswith(UNASSERTED_FAILURES):
         return False
-    frames = frames_in_tree(failure)
+    frames = failure.own_frames
     if frames and not is_test_path(frames[-1].path):
         return True
     return (
@@ -212,18 +210,10 @@ _REASONS_NOT_RED = {
 }
 
 
-def frames_in_tree(failure: Failure) -> tuple[Frame, ...]:
-    return tuple(
-        frame
-        for frame in failure.frames
-        if not frame.path.startswith("<") and not PurePosixPath(frame.path).is_absolute()
-    )
-
-
 def lacks_added_name(result: TestResult, added_names: Collection[str]) -> bool:
     """Tell whether a test fails because a name is missing that the change adds."""
     failure = result.failure
-    frames = frames_in_tree(failure) if failure else ()
+    frames = failure.own_frames if failure else ()
     return (
         failure is not None
         and find_missing_name(failure) in added_names
@@ -259,7 +249,7 @@ def _is_asserted(failure: Failure) -> bool:
     the test raises `Exception`, or what it awaits never comes.
     """
     line = next((line for line in reversed(failure.text.splitlines()) if line.startswith(">")), "")
-    frames = frames_in_tree(failure)
+    frames = failure.own_frames
     is_of_test = bool(frames) and is_test_path(frames[-1].path)
     is_callback = len(frames) > 2 and not is_test_path(frames[-2].path)
     is_absent = failure.type in ABSENCES and ASSERT.match(line) is not None
@@ -472,7 +462,7 @@ def classify_failure(result: TestResult, *, before: TestResult | None) -> Cause:
         return "time-out"
     if result.when == "collect":
         return "collection"
-    frames = frames_in_tree(failure)
+    frames = failure.own_frames
     is_in_test = failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path)
     return "test error" if is_in_test or _is_in_fixture(result, failure) else "logic"
 

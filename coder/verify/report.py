@@ -1,13 +1,12 @@
 """Test reports: merging, comparison of two sides, and what they show."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
-from coder.core.verdict import Cause, DeniedResource, Failure, LinesRun, TestReport, TestResult, Verdict
-from coder.verify.failures import ASSERTIONS, frames_in_tree
+from coder.core.verdict import DeniedResource, Failure, LinesRun, TestReport, TestResult, failure_signature
 from coder.workspace.workspace import format_count
 
 LONGEST_ID = 120
@@ -67,17 +66,7 @@ def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:
 
 def fails_alike(first: TestResult, second: TestResult) -> bool:
     """Tell whether a test is red in two runs with the same exception in the same function."""
-    return first.red and second.red and _failure_location(first) == _failure_location(second)
-
-
-def _failure_location(result: TestResult) -> tuple[str, ...]:
-    """Return exception type, file and function of a failure, without the line."""
-    if result.failure is None:
-        return ()
-    return (
-        result.failure.type,
-        *(text for frame in frames_in_tree(result.failure)[-1:] for text in (frame.path, frame.function)),
-    )
+    return first.red and second.red and failure_signature(first) == failure_signature(second)
 
 
 def is_gone(result: TestResult) -> bool:
@@ -165,82 +154,6 @@ def merge_lines(known: Sequence[LinesRun | None]) -> LinesRun | None:
             before = merged.get(path, (watched, left))
             merged[path] = (watched, tuple(line for line in before[1] if line in left))
     return merged
-
-
-LIMIT = 4000
-DISTINCT = 3
-"""This many different failures are shown; the rest is counted."""
-NAMED = 5
-CAUSES: Mapping[Cause, str] = {
-    "logic": "",
-    "test error": ": the test, not the code, raises",
-    "collection": ": its file cannot be imported",
-    "environment": ": this machine lacks something",
-    "time-out": ": it does not end",
-}
-"""Suffixes that state the likely cause of a failure."""
-
-
-def summarize_failures(verdict: Verdict) -> str:
-    """Return the reason and each different failure once, at most `LIMIT` characters.
-
-    A failure is shown with its assertion and values, the innermost frames with source, and captured output.
-    """
-    parts = [f"{verdict.label}: {verdict.reason}", *(f"Noted: {note}." for note in verdict.notes[:5])]
-    sections = (("Broken by the change", verdict.broken), ("Not green yet", verdict.still_red))
-    groups = [(title, group) for title, results in sections for group in group_by_failure(results)]
-    shown_groups = groups[:DISTINCT]
-    room = (LIMIT - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
-    parts += [_describe(title, group, room) for title, group in shown_groups]
-    if hidden := sum(len(group) for _, group in groups[DISTINCT:]):
-        parts.append(f"... and {hidden} more that fail in {len(groups) - DISTINCT} other ways.")
-    return "\n\n".join(parts)[:LIMIT]
-
-
-def group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:
-    """Group results that fail alike, in order of first appearance.
-
-    They have the same exception at the same place, or one that is no assertion with the same message.
-    """
-    groups: list[list[TestResult]] = []
-    group_of: dict[tuple[object, ...], list[TestResult]] = {}
-    for result in results:
-        signatures = _failure_signatures(result)
-        group = next((group_of[key] for key in signatures if key in group_of), None)
-        if group is None:
-            groups.append(group := [])
-        group.append(result)
-        group_of |= {key: group_of.get(key, group) for key in signatures}
-    return groups
-
-
-def _failure_signatures(result: TestResult) -> list[tuple[object, ...]]:
-    failure = result.failure
-    if failure is None:
-        return [(result.outcome,)]
-    innermost = frames_in_tree(failure)[-1:]
-    places = [(failure.type, innermost)] if innermost else []
-    is_telling = failure.type not in ASSERTIONS or not innermost
-    return [*places, *([(failure.type, failure.message)] if is_telling else [])]
-
-
-def _describe(title: str, group: Sequence[TestResult], room: int) -> str:
-    first = group[0]
-    where = "" if first.when == "call" else f" while pytest runs its {first.when}"
-    lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
-    if first.failure is not None:
-        lines.append(cut_middle(first.failure.text or first.failure.headline, max(room - 200, 200)))
-    if others := [result.id for result in group[1:]]:
-        lines.append(cut_middle(f"The same happens in {join_first(others, NAMED)}.", 400))
-    return "\n".join(lines)
-
-
-def cut_middle(text: str, limit: int) -> str:
-    """Return the start of a text, where the assertion is, and its end, where captured output ends."""
-    if len(text) <= limit:
-        return text
-    head = limit * 3 // 4
-    return f"{text[:head]}\n[...]\n{text[len(text) - (limit - head) :]}"
 
 
 Denied = DeniedResource

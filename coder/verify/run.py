@@ -20,9 +20,17 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Execution, Limits, Progress, RunOptions, Sandbox, TestRunner
 from coder.core.text import parse_json
 from coder.core.values import Value
-from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
+from coder.core.verdict import (
+    ASSERTIONS,
+    EXIT_CODE,
+    DeniedResource,
+    Failure,
+    RunProblem,
+    TestReport,
+    TestResult,
+)
 from coder.files.regular_files import read_regular, replace_text
-from coder.verify.failures import ASSERTIONS, NEVER_ENDING, frames_in_tree
+from coder.verify.failures import NEVER_ENDING
 from coder.verify.launch import (
     CRASHED,
     REPORT,
@@ -790,7 +798,7 @@ def _is_bug(result: TestResult) -> bool:
     failure = result.failure
     if failure is None or failure.type in ASSERTIONS:
         return True
-    frames = frames_in_tree(failure)
+    frames = failure.own_frames
     return bool(frames) and not is_test_path(frames[-1].path)
 
 

@@ -52,7 +52,6 @@ from coder.verify.report import (
     Denied,
     describe_sandbox_failures,
     fails_alike,
-    summarize_failures,
     tests_among,
 )
 from coder.verify.run import with_label
@@ -566,9 +565,6 @@ class WorktreeVerifier:
                 problem = RunProblem(kind="unusable", text=error)
                 return TestReport(command=self._runner.command, problem=problem)
             return self._runner.run(worktree, tests, progress=progress)
-
-    def explain_failure(self, verdict: Verdict) -> str:
-        return summarize_failures(verdict)
 
     def environment(self) -> Environment:
         return self._describe_environment()

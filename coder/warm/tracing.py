@@ -11,7 +11,6 @@ from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path
 from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
 from coder.core.verdict import RunProblem, TestResult
-from coder.verify.failures import frames_in_tree
 from coder.verify.launch import files_below, prepare_launch
 from coder.verify.layout import option_words, pytest_options, test_file_predicate
 from coder.verify.project import Project
@@ -99,7 +98,7 @@ def _traceback_lines(result: TestResult) -> dict[str, tuple[int, ...]]:
     Nothing else is known of what was executed for it.
     """
     lines: dict[str, set[int]] = {}
-    for frame in frames_in_tree(result.failure) if result.failure else ():
+    for frame in result.failure.own_frames if result.failure else ():
         if not is_test_path(frame.path):
             lines.setdefault(frame.path, set()).add(frame.line)
     return {path: tuple(sorted(numbers)) for path, numbers in lines.items()}

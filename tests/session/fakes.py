@@ -237,9 +237,6 @@ class FakeVerifier:
     def accept_test_edits(self) -> None:
         self.calls.append(("accept_test_edits", ()))
 
-    def explain_failure(self, verdict: Verdict) -> str:
-        return f"{verdict.reason} In a.py:1."
-
     def environment(self) -> Environment:
         return Environment()
 

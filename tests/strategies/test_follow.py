@@ -209,7 +209,7 @@ def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
     assert phases(context) == ["locate", "reproduce", "edit", "verify", *attempts, "explain"]
     assert isinstance(context.model, ScriptedModel)
     told = context.model.requests[1].messages[-1].text
-    assert "The target is still red. In a.py:1." in told and "2 more attempts" in told
+    assert "The target is still red." in told and "2 more attempts" in told
 
 
 def test_answers_hand_over_without_change(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Summary of failures."""
 
 from coder.core.verdict import TestReport, Verdict, VerdictKind
-from coder.verify.report import LIMIT, describe_old_failures, summarize_failures
+from coder.core.verdict_summary import LONGEST_SUMMARY, summarize_failures
+from coder.verify.report import describe_old_failures
 from tests.verify.fakes import failed_result
 
 AT = ("calc.py", 2, "add")
@@ -43,7 +44,7 @@ def test_a_long_report_is_cut_to_its_limit() -> None:
         "BROKEN: It breaks.\n\nBroken by the change: t.py::test_0 fails\nAssertionError: xxx"
     )
     assert text.endswith("... and 5 more that fail in 5 other ways.")
-    assert len(text) <= LIMIT
+    assert len(text) <= LONGEST_SUMMARY
 
 
 def test_tests_that_cannot_run_in_the_sandbox_are_no_old_failures() -> None:
