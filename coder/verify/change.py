@@ -15,7 +15,7 @@ from coder.core.paths import (
 )
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.tokenize import count_terms
-from coder.python.source import dump_node, parse_module
+from coder.python.source import fingerprint_files
 from coder.verify.base import OLD_ON_BASE, BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words, rejection_reason
 from coder.verify.inline_tests import RUST, replace_inline_tests
@@ -170,10 +170,7 @@ class JudgedChange:
         with self.split.read("base") as base, self.split.read("change") as changed:
             if (base / path).stat().st_mode != (changed / path).stat().st_mode:
                 return False
-        try:
-            return dump_node(parse_module(old)) == dump_node(parse_module(new))
-        except (SyntaxError, ValueError, RecursionError):
-            return False
+        return fingerprint_files({path: old}) == fingerprint_files({path: new})
 
     @property
     def removed_tests(self) -> tuple[str, ...]:
