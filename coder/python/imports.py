@@ -53,7 +53,7 @@ def defined_names(text: str) -> frozenset[str] | None:
     tree = _parse_or_none(text)
     if tree is None:
         return None
-    names = {name for node in tree.body for name in _bound_names(node)}
+    names = {name for node in tree.body for name in bound_names(node)}
     return None if "*" in names or "__getattr__" in names else frozenset(names)
 
 
@@ -80,7 +80,7 @@ def _package(path: str, level: int) -> str:
     return ".".join(parts[: len(parts) - level + is_package])
 
 
-def _bound_names(node: ast.stmt) -> Iterator[str]:
+def bound_names(node: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement of a module binds, also within its branches; `*` for unknown ones."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -99,10 +99,10 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
 def _names_bound_in(child: ast.AST) -> Iterator[str]:
     """Yield the names that a part of a statement binds, without those of functions and classes inside."""
     if isinstance(child, ast.stmt):
-        yield from _bound_names(child)
+        yield from bound_names(child)
     elif isinstance(child, ast.ExceptHandler | ast.match_case):
         for statement in child.body:
-            yield from _bound_names(statement)
+            yield from bound_names(statement)
     else:
         for node in ast.walk(child):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

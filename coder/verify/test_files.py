@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
+from coder.python.imports import bound_names
 from coder.python.source import Function, dump_node, parse_module, parse_or_empty
 from coder.verify.inline_tests import RUST, inline_tests
 from coder.verify.select import project_files
@@ -121,7 +122,7 @@ def adds_only_fixtures(old: str, new: str, *, taken: Collection[str], changed: C
 
 def _is_inert(node: ast.stmt, taken: Collection[str], changed: Collection[str]) -> bool:
     """Tell whether a statement of a `conftest.py` does nothing but define or import what it names."""
-    names = {*_bound_names(node)}
+    names = {*bound_names(node)}
     if any(name in BUILT_IN_FIXTURES or name in taken or name.startswith(_SUITE_WIDE) for name in names):
         return False
     match node:
@@ -130,7 +131,7 @@ def _is_inert(node: ast.stmt, taken: Collection[str], changed: Collection[str]) 
         case ast.Import(names=aliases):
             return not any(alias.name.partition(".")[0] in changed for alias in aliases)
         case ast.ImportFrom(module=str(module), level=0):
-            return module.partition(".")[0] not in changed and "" not in names
+            return module.partition(".")[0] not in changed and "*" not in names
         case ast.ClassDef(bases=bases, keywords=[], body=body):
             parts = [*bases, *node.decorator_list]
             return all(map(_is_plain, parts)) and all(_is_inert(part, (), changed) for part in body)
@@ -183,7 +184,7 @@ def _read_module(module: ast.Module) -> _Module:
             tests |= own
             bound[statement.name].append(_without_tests(statement))
         elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-            for name in {*_bound_names(statement)} or {""}:
+            for name in {*bound_names(statement)} - {"*"} or {""}:
                 bound[name].append(statement)
     return _Module(tests, bound)
 
@@ -265,19 +266,6 @@ def _is_automatic(node: ast.AST) -> bool:
         for decorator in node.decorator_list
         for inner in ast.walk(decorator)
     )
-
-
-def _bound_names(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, Function | ast.ClassDef):
-        yield statement.name
-        return
-    for node in ast.walk(statement):
-        if isinstance(node, Function | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.alias):
-            yield "" if node.name == "*" else (node.asname or node.name.partition(".")[0])
 
 
 def _used_names(nodes: tuple[ast.AST, ...] | list[ast.AST]) -> Iterator[str]:
