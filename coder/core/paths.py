@@ -189,6 +189,11 @@ def test_function_of(test_id: str) -> str:
     return f"{path}{mark}{name.partition('[')[0]}"
 
 
+def test_name_of(test_id: str) -> str:
+    """Return the bare name of a test's function, whatever its parameters hold."""
+    return test_function_of(test_id).rpartition("::")[2]
+
+
 def is_test_file(path: str) -> bool:
     """Tell whether the defaults of pytest, unittest or Django would collect a path.
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from coder.core.paths import is_test_path, match_test_ids, test_function_of
+from coder.core.paths import is_test_path, match_test_ids, test_file_of, test_function_of, test_name_of
 from coder.core.ports import Progress, Trace, Tracer, Traces
 from coder.core.values import Suspect, SuspectRanking
 from coder.core.verdict import Failure
@@ -115,7 +115,7 @@ class SpectrumFaults:
 
 def _names_in_tests(tree: Path, tests: Sequence[str]) -> frozenset[str]:
     """Return the names and attributes that the functions of these tests read."""
-    functions = {(test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests}
+    functions = {(test_file_of(test), test_name_of(test)) for test in tests}
     sources = [(read_source(tree, path), name) for path, name in functions]
     return frozenset(found for source, name in sources if source for found in source.names_in(name))
 

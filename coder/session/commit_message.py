@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from coder.core.events import NoteMade
 from coder.core.notes import Diagnosis, Done, Sites
+from coder.core.paths import test_name_of
 from coder.core.state import candidate_notes, candidate_records, component_plan
 from coder.core.text import first_line, sanitize_text
 from coder.core.value_text import shorten_value
@@ -61,7 +62,7 @@ def describe_by_test(summary: str, verdict: Verdict) -> str:
     if edit is None:
         return summary
     function = edit[1].rpartition(".")[2]
-    name = verdict.targets[0].rpartition("::")[2].partition("[")[0] if verdict.targets else ""
+    name = test_name_of(verdict.targets[0]) if verdict.targets else ""
     words = name.removeprefix("test").strip("_").split("_")
     if 2 < len(words) <= MOST_TEST_WORDS:
         return f"Fix {function}: {' '.join(words)}\n\n{summary}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
-from coder.core.paths import SOURCE_SUFFIXES, test_file_of
+from coder.core.paths import SOURCE_SUFFIXES, test_file_of, test_name_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
 from coder.core.text import join_first
@@ -237,7 +237,7 @@ def _find_users(tree: Path, issue: str, failing: Sequence[TestResult]) -> tuple[
 
 
 def _names_in_test(tree: Path, test: str) -> set[str]:
-    path, name = test_file_of(test), test.rpartition("::")[2].partition("[")[0]
+    path, name = test_file_of(test), test_name_of(test)
     try:
         text = decode_text((tree / path).read_bytes())
         if path.endswith(OTHER_SUFFIXES):

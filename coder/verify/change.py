@@ -11,7 +11,7 @@ from coder.core.paths import (
     match_test_ids,
     most_general_ids,
     test_file_of,
-    test_function_of,
+    test_name_of,
 )
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.tokenize import count_terms
@@ -422,7 +422,7 @@ class JudgedChange:
                 source = read_test_source(base, self._with_file(test))
             if any(name in source for name in files):
                 return True
-        if test_function_of(test).rpartition("::")[2] not in find_words(self.issue):
+        if test_name_of(test) not in find_words(self.issue):
             return False
         old = (assertion.old for assertion in self.find_replaced_assertions([test]))
         return any(value in self.issue for text in old for value in _LITERAL.findall(text))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from coder.core.events import TargetsGreen
-from coder.core.paths import match_test_ids, test_file_of, test_function_of
+from coder.core.paths import match_test_ids, test_file_of, test_function_of, test_name_of
 from coder.core.verdict import (
     ISSUE_EXAMPLE,
     Cause,
@@ -441,7 +441,7 @@ class Judge:
         is_case = self._old is not None and match_result(self._old.on_sources, test) is not None
         if is_case or not self._change.is_new(test):
             return test
-        name = test_function_of(test).rpartition("::")[2]
+        name = test_name_of(test)
         removed = self._change.removed_tests
         return next((other for other in removed if other.rpartition("::")[2] == name), "")
 
@@ -484,10 +484,9 @@ class Judge:
 
     def _is_moved(self, test: str, report: TestReport) -> bool:
         """Tell whether a test of the same name passes in another file."""
-        name = test_function_of(test).rpartition("::")[2]
+        name = test_name_of(test)
         return any(
-            result.outcome == "passed" and test_function_of(result.id).rpartition("::")[2] == name
-            for result in report.results
+            result.outcome == "passed" and test_name_of(result.id) == name for result in report.results
         )
 
     def _is_tied(self, red: TestResult) -> bool:

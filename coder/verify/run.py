@@ -540,7 +540,7 @@ def normalize_test_ids(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
 
 def existing_test_paths(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     """Return the existing files and directories of test ids, each once."""
-    paths = dict.fromkeys(test.split("::")[0] for test in tests)
+    paths = dict.fromkeys(map(test_file_of, tests))
     return tuple(path for path in paths if path and (tree / path).exists())
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
+from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path, test_file_of
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.index.resolve import absolute_module
@@ -206,7 +206,7 @@ def _find_tests_of(
 
 def resolve_data_tests(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
     """Return tests with those of a file of data, as in `data/a.test::case`, under the file that runs them."""
-    paths = dict.fromkeys(test.partition("::")[0] for test in tests)
+    paths = dict.fromkeys(map(test_file_of, tests))
     data = [
         path
         for path in paths

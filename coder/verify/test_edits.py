@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from coder.core.paths import test_file_of, test_function_of
+from coder.core.paths import test_file_of, test_function_of, test_name_of
 from coder.core.text import shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.index.parsers import definitions
@@ -57,7 +57,7 @@ def source_of_test(path: str, text: str, test_id: str) -> str:
     Of functions of one name in a Python file these are all: a class may inherit its tests.
     """
     if path.endswith(".py"):
-        name = test_id.rpartition("::")[2].partition("[")[0]
+        name = test_name_of(test_id)
         nodes = ast.walk(parse_or_empty(text))
         functions = [node for node in nodes if isinstance(node, Function) and node.name == name]
         return "\n".join(ast.get_source_segment(text, node) or "" for node in functions)

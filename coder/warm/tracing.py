@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.paths import is_test_path
+from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
 from coder.core.verdict import RunProblem, TestResult
 from coder.verify.launch import files_below, prepare_launch
@@ -147,7 +147,7 @@ def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     A file that pytest takes only by its path, such as `tests.py`, stands for itself.
     """
     patterns = option_words(pytest_options(tree)[1].get("python_files", "test_*.py *_test.py"))
-    files = {Path(test.split("::")[0]) for test in tests if (tree / test.split("::")[0]).is_file()}
+    files = {Path(file) for file in map(test_file_of, tests) if (tree / file).is_file()}
     parents = {
         path.parent if any(fnmatchcase(path.name, pattern) for pattern in patterns) else path
         for path in files
