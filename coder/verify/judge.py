@@ -153,7 +153,8 @@ class Judge:
         self._answer_example = answer_example
         self._find_lost_imports = find_lost_imports
         self._facts = Facts(before=change.before)
-        self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
+        nothing = TestReport(command=change.before.command)
+        self._targets = Targets(on_change=nothing, on_base=nothing)
         self._first_tests: tuple[str, ...] = ()
         """The tests and test files that ran first, on the change and on the base."""
         self._old: OldVersions | None = None
@@ -261,12 +262,10 @@ class Judge:
                 f"known from the report of `{change.before.command}` alone: "
                 "no test can be run by itself there",
             )
-        nothing = TestReport(command=change.before.command)
-        self._targets = Targets(on_change=nothing, on_base=nothing)
         first = self._first_tests = change.first_tests((*self._named, *self._mentioned))
         if not (first or change.before.whole_only):
             self._run_old_versions()
-            self._classify(self._targets)
+            self._classify()
             return
         with ThreadPoolExecutor(1) as beside:
             old_versions = beside.submit(self._run_old_versions)
@@ -289,7 +288,7 @@ class Judge:
         facts.target_seconds = on_change.seconds
         self._targets = Targets(on_change=on_change, on_base=on_base)
         if self._check_packages(on_change, merge_reports(change.before, on_base)):
-            self._classify(self._targets)
+            self._classify()
 
     def _run_old_versions(self) -> None:
         """Run the tests that the change edits or removes as the base has them, on both sources."""
@@ -316,9 +315,9 @@ class Judge:
             before = change.run_on_base(tests, self.runs)
         self._old = OldVersions(on_base=before, on_sources=now)
 
-    def _classify(self, targets: Targets) -> None:
+    def _classify(self) -> None:
         """Sort the tests that the change is about into targets, tests that it leaves red, and others."""
-        change, facts = self._change, self._facts
+        change, facts, targets = self._change, self._facts, self._targets
         stable = frozenset(
             change.find_stable_tests(result.id for result in targets.on_change.results if result.green)
         )
@@ -335,12 +334,12 @@ class Judge:
                 self._refuse_edited_red(test)
             elif result.red or (self._is_named(test) and is_switched_off):
                 is_weak = change.is_weak(test) and test not in self._mentioned
-                (weak if is_weak else still_red).extend(self._check_red(result, targets))
+                (weak if is_weak else still_red).extend(self._check_red(result))
             elif result.outcome == "passed" and test in stable:
-                self._check_green(result, targets)
+                self._check_green(result)
         targets.contradicted += [test for test in self._find_contradicted() if not is_left_out(test)]
         for test in change.removed_tests:
-            self._check_removed(test, targets)
+            self._check_removed(test)
         if still_red and all(result.cause == "environment" for result in still_red):
             facts.obstacle = describe_lack(still_red, join_test_ids(still_red))
         elif weak and not targets.green and change.purpose.requires_identifier_ties:
@@ -366,10 +365,10 @@ class Judge:
         earlier = match_result(known, test)
         return earlier is not None and earlier.red
 
-    def _check_red(self, result: TestResult, targets: Targets) -> list[TestResult]:
+    def _check_red(self, result: TestResult) -> list[TestResult]:
         """Return the result of a test that is not green on the change if it has to be."""
-        without = match_result(targets.on_base, result.id)
-        if is_excluded(targets.on_base, result):
+        without = match_result(self._targets.on_base, result.id)
+        if is_excluded(self._targets.on_base, result):
             return []
         marked = with_cause(self._mark_unbuilt(result, without), before=without)
         if self._is_named(result.id) or self._change.is_new(result.id):
@@ -403,9 +402,9 @@ class Judge:
                 return None
         return change.run_on_base((file,), self.runs).result_for(file)
 
-    def _check_green(self, result: TestResult, targets: Targets) -> None:
+    def _check_green(self, result: TestResult) -> None:
         """Count a test that passes on the change as a target if it is red without it for the right reason."""
-        change, facts, test = self._change, self._facts, result.id
+        change, facts, test, targets = self._change, self._facts, result.id, self._targets
         red = match_result(targets.on_base, test)
         earlier = self._find_earlier(test) if change.changes_test(test) and self._old is not None else ""
         is_still_red = bool(earlier and self._old and self._old.is_still_red(earlier))
@@ -466,11 +465,11 @@ class Judge:
             self._facts.still_red = (*self._facts.still_red, red)
         self._facts.note("edited-red", f"{shorten_test_id(test)} is still red as it was before its edit")
 
-    def _check_removed(self, test: str, targets: Targets) -> None:
+    def _check_removed(self, test: str) -> None:
         """Look at what a test that the change removes says of the changed sources."""
         if self._old is None:
             return
-        is_moved = self._is_moved(test, targets.on_change)
+        is_moved = self._is_moved(test, self._targets.on_change)
         if self._old.is_still_red(test):
             if not is_moved:
                 self._refuse_edited_red(test)
@@ -478,7 +477,7 @@ class Judge:
             now = match_result(self._old.on_sources, test)
             name = find_missing_name(now.failure) if now and now.failure else ""
             if name.rstrip("()") not in self._change.removed_names:
-                targets.contradicted.append(test)
+                self._targets.contradicted.append(test)
             elif not is_moved:
                 self._facts.note("removed-test", f"{shorten_test_id(test)} went with {name}, which it tests")
 
@@ -903,9 +902,9 @@ class Judge:
             return
         weaknesses = find_weaknesses(change, facts.targets)
         facts.findings += weaknesses.findings
-        self._leave_contradictions_open(targets)
+        self._leave_contradictions_open()
         self._check_example()
-        self._check_ties(targets)
+        self._check_ties()
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
         facts.note("old-failure", *describe_old_failures(change.before, after))
@@ -914,8 +913,9 @@ class Judge:
         facts.replaced_assertions = change.find_replaced_assertions(targets.contradicted)
         facts.accepted_test_edits = change.purpose.accepts_test_edits and bool(targets.contradicted)
 
-    def _leave_contradictions_open(self, targets: Targets) -> None:
+    def _leave_contradictions_open(self) -> None:
         """Leave open that old tests contradict the change, which edits or removes them."""
+        targets = self._targets
         if not targets.contradicted:
             return
         count = format_count(len(targets.contradicted), "test")
@@ -944,7 +944,7 @@ class Judge:
             red = TestResult(id=ISSUE_EXAMPLE, outcome="failed", failure=failure)
             facts.still_red = (*facts.still_red, red)
 
-    def _check_ties(self, targets: Targets) -> None:
+    def _check_ties(self) -> None:
         """Find out whether anything ties the targets to the issue."""
         tests = self._facts.targets
         if not tests:
@@ -973,7 +973,7 @@ class Judge:
             return
         if self._find_ties is None or any(map(self._is_named, tests)):
             return
-        reds = [targets.reds.get(test) or TestResult(id=test, outcome="failed") for test in tests]
+        reds = [self._targets.reds.get(test) or TestResult(id=test, outcome="failed") for test in tests]
         if self._ties_of(reds) or self._change.shares_literals(reds):
             return
         verb = "does" if len(tests) == 1 else "do"
