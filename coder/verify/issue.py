@@ -204,8 +204,7 @@ def _examples(text: str) -> set[str]:
 
 
 def _shared_identifiers(issue: str, result: TestResult, body: str) -> set[str]:
-    frames = result.failure.frames if result.failure else ()
-    functions = {frame.function for frame in frames if not Path(frame.path).is_absolute()}
+    functions = {frame.function for frame in result.failure.own_frames} if result.failure else set()
     shared = set(_WORD.findall(issue)) & ({*_WORD.findall(body)} | functions)
     called = set(_CALLED.findall(body))
     return {
