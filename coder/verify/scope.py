@@ -41,7 +41,6 @@ def choose_scope(
     budget = max(LEAST_BUDGET, min(TARGET_TIMES * target_seconds, limits.reaching_seconds))
     seconds = limits.suite_seconds if limits.waits else min(budget, limits.suite_seconds)
     if suite_seconds is not None and suite_seconds <= seconds:
-        seconds = max(seconds, LEAST_BUDGET)
         return Scope(selection=selection, whole=not selects_all, seconds=seconds, at_once=True)
     return Scope(selection=selection, whole=selection is None, seconds=seconds)
 
