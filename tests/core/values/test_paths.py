@@ -7,9 +7,13 @@ from coder.core.paths import (
     is_test_file,
     is_test_path,
     names_only_tests,
+    split_path,
 )
 from coder.core.paths import (
     test_function_of as function_of,
+)
+from coder.core.paths import (
+    test_name_of as name_of,
 )
 from tests.builders import lines
 
@@ -109,3 +113,15 @@ def test_prose_is_no_file_that_programs_read(path: str, prose: bool) -> None:
 )
 def test_function_of_a_test_keeps_brackets_of_its_path(test: str, function: str) -> None:
     assert function_of(test) == function
+
+
+@pytest.mark.parametrize("test", ["a.py::test_b", "a.py::TestA::test_b[c::d]", "[x]/a.py::test_b[[1]]"])
+def test_name_of_a_test_ignores_class_and_parameters(test: str) -> None:
+    assert name_of(test) == "test_b"
+
+
+@pytest.mark.parametrize("name", ["../a.py", "/etc/passwd", "sub/.GIT/config", "git~1", "a\0b", "x" * 256])
+def test_refuses_names_outside_of_the_repository(name: str) -> None:
+    with pytest.raises(ValueError, match=r"leads out|belongs to git|is no path"):
+        split_path(name)
+    assert split_path("./a//b.py") == ["a", "b.py"]
