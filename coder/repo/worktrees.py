@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from coder.core.errors import GitError, UserError
 from coder.core.paths import SOURCE_SUFFIXES, UNTRACKED
+from coder.core.text import join_first
 from coder.files.regular_files import copy_regular, discard_tree
 from coder.permissions.private_files import parse_configuration
 from coder.repo.git import CODER_IDENTITY, Checkout, Git, find_git, repository_lock
@@ -339,8 +340,7 @@ def find_ignored_sources(git: Git) -> list[str]:
 
 def list_briefly(items: Sequence[str]) -> str:
     """Return the first items in one line, with the number of the others."""
-    more = f" and {len(items) - MOST_LISTED_FILES} more" if len(items) > MOST_LISTED_FILES else ""
-    return f"{', '.join(items[:MOST_LISTED_FILES])}{more}"
+    return join_first(items, MOST_LISTED_FILES)
 
 
 def stage_work_tree(

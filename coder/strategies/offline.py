@@ -398,11 +398,9 @@ def _describe_failure(found: Proposals, why: str, tests: Sequence[str]) -> str:
         tried = f"{why[0].upper()}{why[1:]}."
         test = "Use" if ONLY_PYTHON in why else "Name a failing test with --test, or use"
         return f"{tried}{where} {test} a model: coder fix --model MODEL."
-    more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
     cut = "; time ended the search" if found.is_cut else ""
-    tried = (
-        f"No small edit was found that makes {tests[0]}{more} pass and breaks nothing ({found.note}{cut})."
-    )
+    named = join_first(tests, 1)
+    tried = f"No small edit was found that makes {named} pass and breaks nothing ({found.note}{cut})."
     return f"{tried}{where} {NEXT_COMMAND}."
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
-from coder.core.text import sanitize_text
+from coder.core.text import join_first, sanitize_text
 from coder.core.values import Delivery
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import Row, evidence_rows
@@ -221,8 +221,7 @@ def _changed_files(diff: str) -> str:
         signs = counts.setdefault(hunk.path, Counter())
         signs.update(line.sign for line in hunk_lines(hunk.body))
     files = [f"{path} (+{signs['+']} -{signs['-']})" for path, signs in counts.items()]
-    rest = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
-    return ", ".join(files[:SHOWN_FILES]) + rest
+    return join_first(files, SHOWN_FILES)
 
 
 def _row(name: str, text: str) -> Text:
