@@ -14,7 +14,7 @@ from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.excerpts import LONGEST_SECOND, Excerpt, load_excerpt, name_lines
-from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
+from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import Localization, RankedPlace, locate_issue, select_places
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.workspace.workspace import (
@@ -199,7 +199,7 @@ def _failure_words(result: TestResult) -> set[str]:
     names = [result.id.partition("::")[2]]
     if result.failure is not None:
         functions = (frame.function for frame in result.failure.own_frames)
-        names += [result.failure.type, result.failure.message, *functions]
+        names += [result.failure.type, PATH.sub(" ", result.failure.message), *functions]
     text = " ".join(names)
     return {*WORD.findall(text), *count_terms(text)}
 

@@ -85,6 +85,23 @@ def test_many_failures_of_one_kind_are_related_to_no_issue(number: int, related:
     assert len(related_failures(clues, reds)) == related
 
 
+@pytest.mark.parametrize(
+    ("message", "related"),
+    [
+        ("Cannot find module 'lib/marked.esm.js' imported from test/marked.test.js", 0),
+        ("no marked.Parser", 1),
+    ],
+    ids=["path", "name"],
+)
+def test_path_in_a_message_relates_no_failure_to_an_issue(message: str, related: int) -> None:
+    red = TestResult(
+        id="test/all.test.js",
+        outcome="failed",
+        failure=Failure(type="CollectionError", message=message, frames=()),
+    )
+    assert len(related_failures(extract_issue_terms("`marked` nests lists"), [red])) == related
+
+
 def test_keeps_to_its_budget(tmp_path: Path) -> None:
     files = FILES | {f"shop/part{number}.py": CART * 5 for number in range(30)}
     for budget in (30, 500, 3000, 14_000):
