@@ -255,7 +255,7 @@ def variations(
     """Yield `near` (one leaf changed, shape kept) and `far` variations of arguments, with their kind.
 
     `literals` are those of the changed code: they, the other arguments, and the neighbours of both are among
-    the far values, and so is the object whose method is called. Its `state` is varied, too: of the attributes
+    the far values, and so is the object whose method is called. What it holds is varied, too: attributes
     that are `read`, if it has any. They take turns, in an order that is the same for equal arguments.
     """
     telling = [*literals, *(value for value in arguments.values() if type(value) in (int, float, str))]
