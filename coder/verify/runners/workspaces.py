@@ -72,12 +72,24 @@ def select_results(results: Iterable[TestResult], tests: Sequence[str]) -> tuple
     return tuple(result for result in results if not tests or is_asked(result.id) or result.id in files)
 
 
+FETCHES = {
+    "you're using offline mode (--offline)": "cargo fetch",
+    "module lookup disabled by GOPROXY=off": "go mod download",
+    " in offline mode": "mvn dependency:go-offline",
+    "for offline mode": "gradle build",
+}
+"""What gets the packages that a build tool says it cannot fetch, by words of its message."""
+
+
 def missing_results_problem(command: str, execution: Execution, *, has_tests: bool) -> RunProblem:
     """Return why a run gave no result; runners differ in their exit code for a project without a test."""
     if execution.exit_code == 0 or not has_tests:
         text = f"`{command}` found no test. Name a test command with --test, or add a test."
         return RunProblem(kind="no_tests", text=text)
     text = f"`{command}` ended with exit code {execution.exit_code} before any test ran"
+    fetch = next((fetch for words, fetch in FETCHES.items() if words in execution.output), "")
+    if fetch:
+        text += f", since packages are missing and the network is off here (get them first: {fetch})"
     return RunProblem(kind="no_report", text=f"{text}: {output_tail(execution.output)}")
 
 

@@ -56,3 +56,11 @@ def test_test_that_runs_when_the_run_is_cut_did_not_end() -> None:
     (result,) = recording.end_running(began=0.0)
     assert (result.id, result.red, result.failure and result.failure.type) == ("b", True, "TooLong")
     assert 0 <= result.seconds < 10
+
+
+def test_packages_that_cannot_be_fetched_are_named_with_what_gets_them() -> None:
+    output = "error: no matching package named `serde` found\nyou're using offline mode (--offline)\n"
+    execution = Execution(exit_code=101, output=output, seconds=1.0)
+    text = missing_results_problem("cargo test", execution, has_tests=True).text
+    assert "get them first: cargo fetch" in text
+    assert "no matching package named `serde` found" in text
