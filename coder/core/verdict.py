@@ -574,20 +574,14 @@ class Verdict(EventValue):
             and all(result.cause == "environment" for result in self.still_red)
         )
 
-    @property
-    def capping_findings(self) -> tuple[Finding, ...]:
-        """Findings that keep a change which broke nothing from being PROVEN."""
-        return tuple(finding for finding in self.findings if finding.effect in ("cap", "open"))
+    def with_effect(self, *effects: Effect) -> tuple[Finding, ...]:
+        """Return the findings with one of these effects, in order."""
+        return tuple(finding for finding in self.findings if finding.effect in effects)
 
     @property
     def failures(self) -> tuple[TestResult, ...]:
         """Failed tests: those that the change broke, then those that are still red."""
         return (*self.broken, *self.still_red)
-
-    @property
-    def open_findings(self) -> tuple[Finding, ...]:
-        """Findings that are left to look at."""
-        return tuple(finding for finding in self.findings if finding.effect == "open")
 
     @property
     def headline(self) -> str:
@@ -597,7 +591,7 @@ class Verdict(EventValue):
                 return self.reason
             ending = listed["example"] or "".join(listed["names"].rpartition("; ")[1:])
             return f"{listed['text']}{ending if ending.startswith('; ') else '.'}"
-        caps = [finding for finding in self.findings if finding.effect == "cap"]
+        caps = self.with_effect("cap")
         if caps and (ending := f", but {caps[0].text.rstrip('.')}") in self.reason:
             return f"{self.reason.partition(ending)[0]}."
         return self.reason

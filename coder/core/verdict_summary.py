@@ -130,7 +130,7 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
         lines.append(
             f"about {left:,} tests that may use the changed code did not run: coder verify{of} --wait"
         )
-    for finding in verdict.capping_findings:
+    for finding in verdict.with_effect("cap", "open"):
         remedy = "" if finding.rule in offered else REMEDIES.get(finding.rule, "").format(of=of)
         lines.append(f"{finding.text.rstrip('.')}{f': {remedy}' if remedy else ''}")
     return tuple(dict.fromkeys(lines))

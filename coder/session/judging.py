@@ -76,15 +76,14 @@ async def judge_change(
         (
             earlier
             for earlier in reversed(judgements)
-            if earlier.tree == patch.tree
+            if not anew
+            and earlier.tree == patch.tree
             and earlier.is_deliverable
             and not earlier.is_examinable  # a session that was cut off makes up what it lacks
             and set(test_ids) <= set(earlier.targets)
         ),
         None,
     )
-    if anew:
-        known_verdict = None
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
     attempt = attempt_number(context)

@@ -85,7 +85,7 @@ async def offer_acceptance(context: SessionContext, candidate: Candidate, verdic
 
 
 def _has_contradicted_tests(verdict: Verdict) -> bool:
-    return any(finding.rule == "contradicted-test" for finding in verdict.capping_findings)
+    return any(finding.rule == "contradicted-test" for finding in verdict.with_effect("cap", "open"))
 
 
 def _list_open(verdict: Verdict) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from coder.core.events import Diagnosed, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
-from coder.core.paths import is_test_path
+from coder.core.paths import is_test_path, test_file_of
 from coder.core.state import candidate_records
 from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Hunk, Patch
@@ -62,7 +62,7 @@ def diagnose_failures(
                         sides,
                         causes,
                         per_side=per_side,
-                        is_own_test=_test_path(results[0]) in paths,
+                        is_own_test=test_file_of(results[0].id) in paths,
                     )
                     causes[signature] = cause
                     tests = tuple(result.id for result in results)
@@ -101,10 +101,6 @@ def _cause(
     for side in (True, False):
         sides[signature, side] = 0
     return ("logic" if is_test_blamed else "test error"), cause
-
-
-def _test_path(result: TestResult) -> str:
-    return result.id.partition("::")[0]
 
 
 def unaddressed_places(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:

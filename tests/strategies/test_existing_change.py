@@ -51,7 +51,7 @@ def test_what_lies_beside_a_change_is_one_note(tmp_path: Path) -> None:
     beside = ("dump.bin (untracked, 3072 MB)", "nested/ (untracked, a git repository of its own)")
     session_end, _, _ = verify_diff(tmp_path, DIFF, beside)
     assert session_end.verdict is not None
-    assert session_end.verdict.kind is VerdictKind.PROVEN and session_end.verdict.open_findings == ()
+    assert session_end.verdict.kind is VerdictKind.PROVEN and session_end.verdict.with_effect("open") == ()
     assert f"not looked at: {', '.join(beside)}" in session_end.verdict.notes
 
 
@@ -60,4 +60,4 @@ def test_left_out_work_keeps_a_change_from_being_proven(tmp_path: Path) -> None:
     session_end, _, _ = verify_diff(tmp_path, DIFF, (left_out,))
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
     assert session_end.verdict is not None
-    assert [left.text for left in session_end.verdict.open_findings] == [f"not judged: {left_out}"]
+    assert [left.text for left in session_end.verdict.with_effect("open")] == [f"not judged: {left_out}"]

@@ -119,7 +119,7 @@ def test_part_of_a_change_keeps_what_was_open_beforehand(tmp_path: Path) -> None
     whole = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "findings": (left_out,)})
     session_end = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[whole, PROVEN])), (0,))
     assert session_end.delivery is not None and "b.py" not in session_end.delivery.diff
-    assert session_end.verdict is not None and session_end.verdict.open_findings == (left_out,)
+    assert session_end.verdict is not None and session_end.verdict.with_effect("open") == (left_out,)
     assert session_end.kind is VerdictKind.FIXED
 
 

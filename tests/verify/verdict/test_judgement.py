@@ -327,7 +327,7 @@ def test_newly_skipped_or_xfailed_test_is_broken(tmp_path: Path, outcome: str) -
 
 def test_deleted_test_is_left_open(tmp_path: Path) -> None:
     verdict = judge(tmp_path, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
-    (lost,) = verdict.open_findings
+    (lost,) = verdict.with_effect("open")
     assert (verdict.kind, lost.text) == (
         VerdictKind.FIXED,
         f"1 test that passed before was removed or skipped: {OTHER}",
@@ -446,7 +446,7 @@ def test_what_tests_cannot_see_is_told_without_a_run(
     assert verdict.kind is VerdictKind.PASSING
     assert (verdict.reason == "Nothing that tests can see has changed.") is is_unseen
     assert (verdict.after is None) is is_unseen
-    assert (verdict.capping_findings == ()) is is_unseen
+    assert (verdict.with_effect("cap", "open") == ()) is is_unseen
 
 
 def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
@@ -753,7 +753,7 @@ def cases(files: Files) -> list[TestResult]:
 
 def test_renumbered_cases_are_not_broken(tmp_path: Path) -> None:
     verdict = judge(tmp_path, {TEST: "axb"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
-    assert (verdict.kind, verdict.broken, verdict.open_findings) == (VerdictKind.PASSING, (), ())
+    assert (verdict.kind, verdict.broken, verdict.with_effect("open")) == (VerdictKind.PASSING, (), ())
 
 
 def test_case_that_is_taken_out_and_would_fail_is_contradicted(tmp_path: Path) -> None:
@@ -761,7 +761,7 @@ def test_case_that_is_taken_out_and_would_fail_is_contradicted(tmp_path: Path) -
     verdict = judge(tmp_path, change, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert verdict.kind is VerdictKind.PASSING
     assert f"the change and 1 test were edited to agree: {TEST}::test_case[b1]" in verdict.reason
-    assert verdict.open_findings == ()
+    assert verdict.with_effect("open") == ()
 
 
 @pytest.mark.parametrize(("test", "kind"), [("assert add", "PASSING"), ("assert sub", "PROVEN")])
@@ -802,7 +802,7 @@ def test_weakened_test_hides_no_breakage(tmp_path: Path) -> None:
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
     verdict = judge(tmp_path, change, ending=weakened_suite)
     contradicted = f"the change edits {OTHER}, whose old version fails now"
-    assert contradicted in [finding.text for finding in verdict.open_findings]
+    assert contradicted in [finding.text for finding in verdict.with_effect("open")]
 
 
 def test_target_that_fails_half_of_the_time_is_never_proven(tmp_path: Path) -> None:
@@ -1002,7 +1002,7 @@ def test_contradicted_test_is_a_target_if_the_issue_asks_for_its_edit(
     verdict = judge(tmp_path, change, base={"calc.py": READ, TEST: old}, ending=run_python, issue=issue)
     assert verdict.kind is VerdictKind.FIXED
     assert [test.rpartition("::")[2] for test in verdict.targets] == targets
-    assert [finding.rule for finding in verdict.open_findings] == ["contradicted-test"]
+    assert [finding.rule for finding in verdict.with_effect("open")] == ["contradicted-test"]
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -1026,7 +1026,7 @@ def test_moved_test_is_judged_by_what_it_was(tmp_path: Path, moved: bool) -> Non
     verdict = judge(tmp_path, change, base=base, ending=run_all)
     assert verdict.label == "FIXED"
     assert [test.rpartition("::")[2] for test in verdict.targets] == ["test_more"]
-    assert any("test_read" in finding.text for finding in verdict.open_findings)
+    assert any("test_read" in finding.text for finding in verdict.with_effect("open"))
 
 
 def test_red_test_that_nothing_ties_to_the_issue_is_said_to_be_green(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_cut_run_concludes_nothing_of_files_that_it_did_not_reach(tmp_path: Path
     verifier, trees, _ = make_verifier(tmp_path, {**FIX, **calc}, runner=runner)
     trees.trees["base"] = dict(base)
     verdict = verifier.examine(verifier.verify(trees.patch, ()))
-    assert (verdict.label, verdict.broken, verdict.open_findings) == ("FIXED", (), ())
+    assert (verdict.label, verdict.broken, verdict.with_effect("open")) == ("FIXED", (), ())
     assert "3 of about 4 tests that may use the changed code ran" in verdict.reason
 
 
