@@ -754,7 +754,7 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
         lines = ini.get(section, "commands", fallback="").replace("\\\n", " ").splitlines()
         for line in filter(None, (line.strip().lstrip("-").strip() for line in lines)):
             command = f"cd {folder} && {line}" if folder else line
-            yield _tox_hint(command, variables, TOX, is_weak=section != "testenv")
+            yield _tox_hint(command, variables, is_weak=section != "testenv")
     for table in (nested_table(tool, "tox"), read_toml(root / "tox.toml")):
         environments = {"": table.get("env_run_base"), **nested_table(table, "env")}
         for name in environments:
@@ -762,10 +762,10 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
             commands = nested_table(environments, name).get("commands")
             for command in commands if isinstance(commands, list) else []:
                 words = [word for word in command if isinstance(word, str)]
-                yield _tox_hint(" ".join(words), variables, TOX, is_weak=bool(name))
+                yield _tox_hint(" ".join(words), variables, is_weak=bool(name))
 
 
-def _tox_hint(command: str, variables: Mapping[str, object], source: str, *, is_weak: bool) -> Hint:
+def _tox_hint(command: str, variables: Mapping[str, object], *, is_weak: bool) -> Hint:
     """Return a command of tox with the variables that it sets, as far as their values are known here."""
     values = {
         name.strip(): str(value).strip().replace("{toxinidir}/", "").replace("{toxinidir}", ".")
@@ -775,7 +775,7 @@ def _tox_hint(command: str, variables: Mapping[str, object], source: str, *, is_
     known = {name: value for name, value in values.items() if not re.search(r"[{}$]", value)}
     filled = _fill_placeholders(command)
     is_test = STARTS_TESTS.search(filled)
-    return Hint(command=f"{_assignments(known)}{filled}" if is_test else "", source=source, is_weak=is_weak)
+    return Hint(command=f"{_assignments(known)}{filled}" if is_test else "", source=TOX, is_weak=is_weak)
 
 
 def _assignments(environment: Mapping[str, str]) -> str:

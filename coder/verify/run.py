@@ -276,7 +276,7 @@ class PytestRunner:
         if not self.is_recorded or self.project.problem is not None or len(parts) != 1:
             return None
         (part,) = parts
-        with numbered_directory(self._scratch, "r") as place:
+        with numbered_directory(self._scratch) as place:
             launched = prepare_plain_launch(self.project, tree, place, run=part)
             try:
                 execution = self._sandbox.run(
@@ -349,7 +349,7 @@ class PytestRunner:
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         recording = Recording()
         with (
-            numbered_directory(self._scratch, "r") as place,
+            numbered_directory(self._scratch) as place,
             RecordPipe(place / "report", recording.add) as pipe,
         ):
             request = {
@@ -803,12 +803,12 @@ def _is_bug(result: TestResult) -> bool:
 
 
 @contextmanager
-def numbered_directory(above: Path, name: str) -> Iterator[Path]:
-    """Create an empty directory `name` plus the lowest free number below `above`, and remove it on exit.
+def numbered_directory(above: Path) -> Iterator[Path]:
+    """Create an empty directory `r` plus the lowest free number below `above`, and remove it on exit.
 
     Every run uses the same few names, so that a path does not reveal which side of a change the run is on.
     """
-    place = next(path for number in count() if _try_create(path := above / f"{name}{number}"))
+    place = next(path for number in count() if _try_create(path := above / f"r{number}"))
     try:
         yield place
     finally:
