@@ -111,9 +111,7 @@ async def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: py
     plant_canaries(root, monkeypatch)
     issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(canary_lines("issue"))
     model = ScriptedModel(script())
-    approach = Approach(
-        model=model, strategy=build_strategy("linear", width=1, rounds=1, review_rounds=1), reason=""
-    )
+    approach = Approach(model=model, strategy=build_strategy("linear", width=1, rounds=1), reason="")
     task = Task(issue=issue, directory=root, trusted=True)
     setup = SessionSetup(
         root=root,

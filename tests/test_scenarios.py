@@ -105,7 +105,7 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     strategy = (
         build_components(rounds=flags.get("rounds", 2))
         if task.mode == "build"
-        else build_strategy(flags.get("strategy", "linear"), width=3, rounds=2, review_rounds=2)
+        else build_strategy(flags.get("strategy", "linear"), width=3, rounds=2)
     )
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)

@@ -31,14 +31,15 @@ from coder.strategies.review import (
 )
 from coder.strategies.tree import best_of
 
+REVIEW_ROUNDS = 2
+"""Number of times that flagged places are repaired and reviewed again."""
 
-def build_strategy(
-    name: str, *, width: int, rounds: int, review_rounds: int, reproduces: bool = True
-) -> Strategy:
+
+def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = True) -> Strategy:
     """Return the strategy of this name.
 
-    `rounds` limits the rounds of the tree search, `review_rounds` those of repairing what reviewers flag.
-    `reproduces` tells whether a failing test is sought before the change.
+    `rounds` limits the rounds of the tree search. `reproduces` tells whether a failing test is sought before
+    the change.
     """
     trunk = follow_route(LOCATE_ROUTE if reproduces else {})
     linear_route = LINEAR_ROUTE if reproduces else CHANGE_ROUTE
@@ -47,7 +48,7 @@ def build_strategy(
 
     def with_risk_review(strategy: Strategy) -> Strategy:
         return review_and_repair(
-            strategy, repair_flagged, choose_reviewers=risk_reviewers, rounds=review_rounds
+            strategy, repair_flagged, choose_reviewers=risk_reviewers, rounds=REVIEW_ROUNDS
         )
 
     def tree_search(committee_rounds: int | None = None) -> Strategy:
@@ -66,7 +67,7 @@ def build_strategy(
         "linear": lambda: with_risk_review(follow_route(linear_route)),
         "plan": lambda: with_risk_review(plan()),
         "tree": lambda: with_risk_review(run_in_sequence(trunk, tree_search())),
-        "committee": lambda: run_in_sequence(trunk, tree_search(review_rounds)),
+        "committee": lambda: run_in_sequence(trunk, tree_search(REVIEW_ROUNDS)),
         "auto": lambda: with_risk_review(
             auto_strategy(
                 locate=follow_route({}, "locate"),

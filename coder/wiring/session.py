@@ -65,8 +65,6 @@ from coder.workspace.workspace import Workspace
 
 NOBODY = "no model"
 """Name of the model where none is asked."""
-REVIEW_ROUNDS = 2
-"""Number of times that flagged places are repaired and reviewed again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -573,7 +571,6 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
         name,
         width=config.width,
         rounds=config.attempts,
-        review_rounds=REVIEW_ROUNDS,
         reproduces=mode == "fix",
     )
     strategy = offline_first(strategy) if config.offline_first and mode == "fix" else strategy

@@ -141,7 +141,7 @@ def run(
         task=context.task.model_copy(update={"mode": mode}),
         workspace=_workspaces(context),
     )
-    chosen = build_strategy(strategy, width=2, rounds=2, review_rounds=0, reproduces=mode == "fix")
+    chosen = build_strategy(strategy, width=2, rounds=2, reproduces=mode == "fix")
     end = asyncio.run(Session(context, chosen, id="s", version="0").run())
     texts = {place.name: (place / "a.py").read_text() for place in (root / "worktrees").iterdir()}
     return Run(

@@ -84,7 +84,7 @@ async def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, 
         budget=Budget(attempts=attempts, requests=40),
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
     )
-    strategies = build_strategy(strategy, width=3, rounds=3, review_rounds=1)
+    strategies = build_strategy(strategy, width=3, rounds=3)
     session_end = await Session(context, strategies, id="s1", version="0").run()
     events = [record.event for record in context.log.records]
     red = [

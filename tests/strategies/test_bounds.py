@@ -97,7 +97,7 @@ def run(
     )
     first = context.workspace(Candidate(id="c1", worktree=root, base="base"))
     context = replace(context, workspace=lambda candidate: replace(first, root=candidate.worktree))
-    chosen = build_strategy(strategy, width=2, rounds=2, review_rounds=2)
+    chosen = build_strategy(strategy, width=2, rounds=2)
     end = asyncio.run(Session(context, chosen, id="s1", version="0").run())
     judgements = events(context.log, Verified)
     return Outcome(
