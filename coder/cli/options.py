@@ -483,7 +483,8 @@ def decode_input(data: bytes) -> str:
     """Decode UTF-16 by its mark, else each line as UTF-8 or Latin-1: a diff holds lines of several files."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
-    return "".join(map(_decode_line, data.splitlines(keepends=True)))
+    lines = data.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True)
+    return "".join(map(_decode_line, lines))
 
 
 def _decode_line(data: bytes) -> str:

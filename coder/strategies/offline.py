@@ -360,7 +360,9 @@ async def _judge_proposal(
     _log_change(context, candidate, patch)
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
-    verdict = await judge_change(context, candidate, patch, tests, findings=undecided_findings(found))
+    # Where the issue names no code, the search took all red tests: what ties them to it is for the verdict.
+    named = tests if _names_code(context.task.issue) else requested_tests(context, candidate)
+    verdict = await judge_change(context, candidate, patch, named, findings=undecided_findings(found))
     if not verdict.is_deliverable:
         await asyncio.to_thread(context.repository.rollback, candidate, start.tree or candidate.base)
         _log_change(context, candidate, start)

@@ -171,7 +171,7 @@ def test_file_content_cannot_control_terminal(coder: Coder) -> None:
     assert not {"\x1b", "\x9b"} & set(answer.err)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
 def test_reads_diff_in_its_encoding(coder: Coder, encoding: str) -> None:
     Path("src/notes.txt").write_bytes("café\n".encode("latin-1"))
     diff = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-café\n+crème\n"

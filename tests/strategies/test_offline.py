@@ -540,6 +540,20 @@ def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
     assert (may_write, proposer.seconds) == ([True, False], 25.0)
 
 
+@pytest.mark.parametrize(
+    ("issue", "named"), [("It prints blank pages", ()), ("`first_price()` is 1", BOTH[:1])]
+)
+def test_names_no_tests_to_the_verdict_for_an_issue_without_code(
+    tmp_path: Path, issue: str, named: tuple[str, ...]
+) -> None:
+    verifier = FakeVerifier(report=REDS)
+    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue=issue)
+    test = "from b import first_price\n\n\ndef test_a():\n    assert first_price() == 2\n"
+    write(tmp_path, {"b.py": "def first_price():\n    return 1\n", RED.id.partition("::")[0]: test})
+    run_strategy(search_repair(), context)
+    assert [tests for call, tests in verifier.calls if call == "verify"] == [named]
+
+
 class AskedVerifier(FakeVerifier):
     """Verifier that notes what it is asked to run on the base."""
 
