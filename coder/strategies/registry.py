@@ -51,11 +51,11 @@ def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = Tru
             strategy, repair_flagged, choose_reviewers=risk_reviewers, rounds=REVIEW_ROUNDS
         )
 
-    def tree_search(committee_rounds: int | None = None) -> Strategy:
+    def tree_search(*, is_reviewed: bool = False) -> Strategy:
         return best_of(
             width,
-            change=_run_as_part(BranchStep(name="change", committee_rounds=committee_rounds)),
-            check=_run_as_part(BranchStep(name="check", committee_rounds=committee_rounds)),
+            change=_run_as_part(BranchStep(name="change", is_reviewed=is_reviewed)),
+            check=_run_as_part(BranchStep(name="check", is_reviewed=is_reviewed)),
             explain=explain,
             rounds=rounds,
         )
@@ -67,7 +67,7 @@ def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = Tru
         "linear": lambda: with_risk_review(follow_route(linear_route)),
         "plan": lambda: with_risk_review(plan()),
         "tree": lambda: with_risk_review(run_in_sequence(trunk, tree_search())),
-        "committee": lambda: run_in_sequence(trunk, tree_search(REVIEW_ROUNDS)),
+        "committee": lambda: run_in_sequence(trunk, tree_search(is_reviewed=True)),
         "auto": lambda: with_risk_review(
             auto_strategy(
                 locate=follow_route({}, "locate"),
@@ -85,19 +85,18 @@ class BranchStep(Value):
     """A step of one branch, as a part of the tree's stage."""
 
     name: Literal["change", "check"]
-    committee_rounds: int | None
-    """Rounds of repairing what a committee flags; None: there is none, and what is proven is accepted."""
+    is_reviewed: bool
+    """Whether what a committee flags is repaired; otherwise what is proven is accepted."""
 
     async def perform(self, context: SessionContext, candidate: Candidate) -> None:
-        rounds = self.committee_rounds
         if self.name == "check":
             strategy = follow_route({}, "verify")
-            if rounds is not None:
+            if self.is_reviewed:
                 strategy = review_and_repair(
-                    strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=rounds
+                    strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=REVIEW_ROUNDS
                 )
         elif await is_red(context, candidate):
-            specs = PHASE_SPECS if rounds is None else ADVISED_PHASE_SPECS
+            specs = ADVISED_PHASE_SPECS if self.is_reviewed else PHASE_SPECS
             strategy = follow_route({("diagnose", True): "repair"}, "diagnose", specs)
         else:
             strategy = follow_route({}, "edit")
