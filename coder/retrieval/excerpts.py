@@ -68,11 +68,12 @@ class Excerpt:
         """
         return list(_without_docstrings(self.source, first, last, self.file_definitions))
 
-    def contains(self, other: "Excerpt") -> bool:
-        """Tell whether it shows all of the other definition."""
-        item, inner = self.shown_item, other.shown_item
-        is_inside = self.path == other.path and item.start <= inner.start and inner.end <= item.end
-        return is_inside and (item == inner or len(self.lines(item.start, item.end)) <= self.longest)
+    def contains(self, path: str, inner: Definition | None) -> bool:
+        """Tell whether it shows all of a definition; never all of a file, which is None."""
+        item = self.shown_item
+        if inner is None or path != self.path or inner.start < item.start or inner.end > item.end:
+            return False
+        return item == inner or len(self.lines(item.start, item.end)) <= self.longest
 
     def callees(self) -> list[Definition]:
         """Return what it calls of its own class and file, in the order of the calls."""

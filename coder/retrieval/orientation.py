@@ -44,7 +44,7 @@ MOST_NAMED = 2
 """Functions that the issue names and that precede what words find."""
 MOST_CALLING_TESTS = 5
 MOST_OUTSIDE_CALLS = 4
-LONGEST_TEST = 25
+LONGEST_TEST = 10
 LONGEST_IMPORTS = 300
 NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
 EXAMPLE_PLACE = re.compile(r", in (?P<path>\S+):(?P<line>\d+)\Z")
@@ -91,7 +91,10 @@ def issue_overview(
             else "found by words, so some will be wrong"
         )
         sections += [f"Likeliest places ({how}):", *sources]
-    if rest := [place for place in places if not any(place is other for other, *_ in shown)]:
+    excerpts = [excerpt for _, excerpt, _ in shown]
+    if rest := [
+        place for place in places if not any(one.contains(place.path, place.item) for one in excerpts)
+    ]:
         sections.append("\n".join(["Less likely:", *map(_list_place, rest)]))
     sections.append(_outline(snapshot, located, places))
     sections += [_list_calling_tests(workspace, snapshot, place, clues) for place in named]
@@ -232,9 +235,13 @@ def _choose_shown(
     pointed = [place for place in places if place.is_pointed_at]
     for place in pointed or places:
         excerpt = load_excerpt(workspace, place.path, place.item) if place.item else None
-        if excerpt is None or any(other.contains(excerpt) for _, other, _ in shown):
+        if excerpt is None or any(other.contains(excerpt.path, excerpt.shown_item) for _, other, _ in shown):
             continue
-        inside = [index for index, (_, other, _) in enumerate(shown) if excerpt.contains(other)]
+        inside = [
+            index
+            for index, (_, other, _) in enumerate(shown)
+            if excerpt.contains(other.path, other.shown_item)
+        ]
         if shown and not inside:
             excerpt = replace(excerpt, longest=LONGEST_SECOND)
         others = [entry for index, entry in enumerate(shown) if index not in inside]
@@ -247,13 +254,14 @@ def _choose_shown(
 
 
 def _source(snapshot: IndexSnapshot, excerpt: Excerpt, text: str, place: RankedPlace) -> str:
-    """Return a place's source, with the reasons and what it calls nearby and in other files."""
+    """Return a place's source, with the strongest reason and what it calls nearby and in other files."""
     title, _, code = text.partition("\n")
     near = [callee for callee in excerpt.callees() if f"\n{callee.line:>5}| " not in text]
     far = islice(_find_sole_definitions(snapshot, excerpt.find_outside_calls()), MOST_OUTSIDE_CALLS)
     called = [*map(name_lines, near), *far]
     calls = f"\n      {excerpt.item.bare_name} calls {', '.join(called)}" if called else ""
-    return f"{title}{_reasons(place)}\n{code}{calls}"
+    reason = f" [{place.reasons[0]}]" if place.reasons else ""
+    return f"{title}{reason}\n{code}{calls}"
 
 
 def _find_sole_definitions(snapshot: IndexSnapshot, names: Sequence[str]) -> Iterator[str]:
@@ -266,11 +274,7 @@ def _find_sole_definitions(snapshot: IndexSnapshot, names: Sequence[str]) -> Ite
 
 def _list_place(place: RankedPlace) -> str:
     name = f":{place.item.line} {place.item.name}" if place.item else ""
-    return f"  {escape_path(place.path)}{name}{_reasons(place)}"
-
-
-def _reasons(place: RankedPlace) -> str:
-    return f" [{'; '.join(place.reasons[:1])}]" if place.reasons else ""
+    return f"  {escape_path(place.path)}{name}"
 
 
 def _layout(workspace: Workspace) -> str:

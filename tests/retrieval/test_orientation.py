@@ -50,6 +50,7 @@ def test_mentioned_definition_comes_first_whole_in_its_class(tmp_path: Path) -> 
         "shop/cart.py, lines 4-14 of 14 [defines total_price, named in code]\n    4| class Cart:"
     )
     assert overview.count("    7|     def total_price(self, coupon=None):") == 1
+    assert "Cart.add" not in overview  # it is in the class shown above
 
 
 def test_shows_function_of_traceback_frame_whatever_its_line(tmp_path: Path) -> None:
@@ -199,6 +200,7 @@ def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
         "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n"
         "    assert Cart().total_price(coupon=3) == 0\n"
     )
+    tests += "    assert Cart()\n" * 20
     rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
     files = FILES | {
         "tests/test_cart.py": tests + rest,
@@ -208,9 +210,11 @@ def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
         tmp_path, files, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price."
     )
     assert overview.split("A test of it:\n\n")[1].splitlines() == [
-        "tests/test_cart.py, lines 7-8 of 44",
+        "tests/test_cart.py, lines 7-28 of 64",
         "    7| def test_total_price():",
         "    8|     assert Cart().total_price(coupon=3) == 0",
+        *(f"{number:>5}|     assert Cart()" for number in range(9, 17)),
+        "      ... 12 more",
         "The file imports pytest, Cart",
     ]
 
