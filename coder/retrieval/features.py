@@ -11,7 +11,7 @@ from coder.files.tokenize import identifier_terms
 from coder.index.parsers import Definition
 from coder.index.resolve import imported_files
 from coder.retrieval.corpus import Corpus, IdentifierUses, TextMatches, score_text
-from coder.retrieval.issue_terms import IssueTerms, is_code_like
+from coder.retrieval.issue_terms import IssueTerms, is_code_like, strip_private
 from coder.retrieval.references import ReferenceEvidence
 from coder.workspace.workspace import path_category, read_text_or_empty
 
@@ -115,10 +115,11 @@ class IssueMatch:
         A name that is a plain word, such as `fail`, is mentioned by code only: prose says it for itself.
         """
         evidence: FeatureValues = {}
+        plain = strip_private(bare)
         zones = [
             zone
             for zone, words in self.clues.zones.items()
-            if bare in words or (len(bare.strip("_")) > 3 and bare.strip("_") in words)
+            if bare in words or (len(plain) > 3 and plain in words)
         ]
         is_code = bare in self.clues.called or not {"inline", "block"}.isdisjoint(zones)
         if bare.islower() and not is_code_like(bare) and not is_code:

@@ -218,6 +218,11 @@ def is_code_like(word: str) -> bool:
     return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
 
 
+def strip_private(name: str) -> str:
+    """Return a name without its underscores; a special method is not named by its word (`__contains__`)."""
+    return name if name.startswith("__") else name.strip("_")
+
+
 def _phrases(text: str) -> Iterator[str]:
     """Yield options, subcommands, headers of tables, and quoted messages.
 

@@ -11,7 +11,7 @@ from coder.index.parsers import Definition
 from coder.index.snapshot import IndexSnapshot
 from coder.retrieval.corpus import Corpus, find_identifier_uses, match_terms
 from coder.retrieval.features import DefinitionCandidate, FeatureValues, IssueMatch, imported_neighbours
-from coder.retrieval.issue_terms import DISTINCTIVE_WEIGHT, IssueTerms
+from coder.retrieval.issue_terms import DISTINCTIVE_WEIGHT, IssueTerms, strip_private
 from coder.retrieval.references import collect_references
 from coder.workspace.workspace import FileIndex, read_text_or_empty
 
@@ -268,9 +268,8 @@ def _named_methods(
 
 
 def is_named_by_issue(item: Definition, clues: IssueTerms) -> bool:
-    """Tell whether the issue names this definition; leading underscores are ignored."""
-    plain = item.bare_name.strip("_")
-    weight = max(clues.names.get(item.bare_name, 0.0), clues.names.get(plain, 0.0))
+    """Tell whether the issue names this definition; the underscores of a private name are ignored."""
+    weight = max(clues.names.get(name, 0.0) for name in (item.bare_name, strip_private(item.bare_name)))
     return item.bare_name in clues.called or weight >= DISTINCTIVE_WEIGHT
 
 

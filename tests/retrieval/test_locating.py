@@ -63,6 +63,17 @@ def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
     assert "defines parse_retry_after, named in the title" in location.symbols[0].reasons
 
 
+@pytest.mark.parametrize(("method", "is_named"), [("_contains", True), ("__contains__", False)])
+def test_word_names_a_private_method_and_no_special_one(method: str, is_named: bool, tmp_path: Path) -> None:
+    files = {
+        "pool/names.py": f"class Names:\n    def {method}(self, name):\n        return name in self.all\n"
+    }
+    location = locate_in_tree(tmp_path, "Text that `contains` a name is lost", files)
+    said = "; ".join(reasons_for(location, f"pool/names.py::Names.{method}"))
+    assert (f"defines {method}, named in" in said) == is_named
+    assert "contains" in said
+
+
 def test_matches_words_by_their_parts(tmp_path: Path) -> None:
     assert (
         locate_in_tree(tmp_path, "The retry header is read wrongly").symbols[0].name
