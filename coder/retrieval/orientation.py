@@ -238,9 +238,7 @@ def _choose_shown(
         if excerpt is None or any(other.contains(excerpt.path, excerpt.shown_item) for _, other, _ in shown):
             continue
         inside = [
-            index
-            for index, (_, other, _) in enumerate(shown)
-            if excerpt.contains(other.path, other.shown_item)
+            n for n, (_, other, _) in enumerate(shown) if excerpt.contains(other.path, other.shown_item)
         ]
         if shown and not inside:
             excerpt = replace(excerpt, longest=LONGEST_SECOND)
