@@ -26,7 +26,8 @@ from coder.core.verdict import (
 )
 
 SHOWN_TESTS = 3
-SHOWN_EXAMPLES = 2
+MOST_EXAMPLE_LINES = 8
+"""Lines of examples, of which the first two are always shown."""
 SHOWN_OPEN = 4
 PLACES_SHOWN = 4
 LINE_CHARACTERS = 90
@@ -309,19 +310,24 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[st
     if not behavior.changed:
         calls = "the one call that was tried" if behavior.inputs == 1 else f"{behavior.inputs} tried calls"
         return () if has_targets else (f"same results as before in {calls}",)
-    lines = [line for example in behavior.examples[:SHOWN_EXAMPLES] for line in _lines_of_example(example)]
+    lines: list[str] = []
+    for number, shown in enumerate(map(_lines_of_example, behavior.examples)):
+        if number < 2 or len(lines) + len(shown) <= MOST_EXAMPLE_LINES:
+            lines += shown
     return (*lines, f"{behavior.changed} of {behavior.inputs} tried calls now answer differently")
 
 
 def _lines_of_example(example: BehaviorExample) -> tuple[str, ...]:
     """Return a call with its results in one line if it fits, else with a line for each result."""
     line = describe_example(example)
-    if len(line) <= LINE_CHARACTERS or example.before == example.after:
+    if len(line) <= LINE_CHARACTERS:
         return (line,)
     limit = LINE_CHARACTERS - 25
     before, after = shorten_results(example.before, example.after, limit=limit)
     remark = "" if example.tested else "  not tested"
     call = shorten_value(example.call, limit=LINE_CHARACTERS)
+    if example.before == example.after:
+        return (call, f"  as before  {shorten_value(after, limit=limit)}")
     return (call, f"  before  {before}", f"  now     {after}{remark}")
 
 

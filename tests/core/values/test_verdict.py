@@ -57,12 +57,13 @@ def test_examples_show_results_before_and_now() -> None:
     long = BehaviorExample(
         call=f"merge({[*range(30)]})", before=f"{[*range(30)]}", after=f"{[*range(1, 30)]}"
     )
-    behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=3, examples=(short, long, short))
+    behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=3, examples=(short, long, long, long))
     call_line, *lines = describe_changes(behavior, has_targets=True)
     assert call_line == "f(1)  2 → 3"
     assert lines[0].startswith("merge([") and lines[1].startswith("  before  [0, 1")
     assert lines[2].startswith("  now     [1, 2") and lines[2].endswith("  not tested")
-    assert lines[3:] == ["3 of 9 tried calls now answer differently"]
+    assert lines[3:6] == lines[:3]
+    assert lines[6:] == ["3 of 9 tried calls now answer differently"]
     assert max(map(len, lines)) <= 90
 
 
