@@ -448,7 +448,7 @@ class Verifier(Protocol):
         Without `tests`, the suite is measured first.
         """
 
-    def check_reproduction(
+    def reproduce(
         self,
         patch: Patch,
         named: Sequence[str],
@@ -487,7 +487,7 @@ class Verifier(Protocol):
         Nothing is run or written. A text says why there is none.
         """
 
-    def verify(
+    def judge(
         self,
         patch: Patch,
         named: Sequence[str],
@@ -514,7 +514,7 @@ class Verifier(Protocol):
     def environment(self) -> Environment:
         """Return the environment in which tests have run so far."""
 
-    def preview(
+    def run_tests(
         self,
         worktree: Path,
         paths: Sequence[str],

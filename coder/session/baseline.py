@@ -139,7 +139,7 @@ async def refuse_missing_tests(context: SessionContext, candidate: Candidate, pa
     named = find_command_tests(context.task.test_command)
     if all(_mentions_test(candidate.worktree, test) for test in named):
         return
-    found = await asyncio.to_thread(context.verifier.check_reproduction, patch, named)
+    found = await asyncio.to_thread(context.verifier.reproduce, patch, named)
     if found.missing:
         raise UserError(f"--test: {'; '.join(found.missing)}")
 

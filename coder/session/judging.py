@@ -44,9 +44,7 @@ async def write_red_example(
     file.parent.mkdir(parents=True, exist_ok=True)
     await asyncio.to_thread(file.write_text, example.text, "utf-8")
     patch = await context.read_patch(candidate)
-    checked = await asyncio.to_thread(
-        context.verifier.check_reproduction, patch, (example.test,), seconds=seconds
-    )
+    checked = await asyncio.to_thread(context.verifier.reproduce, patch, (example.test,), seconds=seconds)
     if checked.tests:
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     elif not keeps_green:
@@ -131,7 +129,7 @@ async def verify_change(
     target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
     async with context.models.rate_limiter.verifications:
         verdict = await asyncio.to_thread(
-            verifier.verify,
+            verifier.judge,
             patch,
             target_tests,
             progress,

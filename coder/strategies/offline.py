@@ -207,9 +207,7 @@ async def _check_red(
     context: SessionContext, candidate: Candidate, tests: tuple[str, ...]
 ) -> ReproductionResult:
     patch = await context.read_patch(candidate)
-    return await asyncio.to_thread(
-        context.verifier.check_reproduction, patch, tests, seconds=_check_seconds(context)
-    )
+    return await asyncio.to_thread(context.verifier.reproduce, patch, tests, seconds=_check_seconds(context))
 
 
 def _check_seconds(context: SessionContext) -> float:
@@ -456,7 +454,7 @@ async def _failing_issue_tests(context: SessionContext, candidate: Candidate) ->
     if not issue_tests:
         return ()
     patch = await context.read_patch(candidate)
-    return (await asyncio.to_thread(context.verifier.check_reproduction, patch, issue_tests)).tests
+    return (await asyncio.to_thread(context.verifier.reproduce, patch, issue_tests)).tests
 
 
 async def _prove(

@@ -192,7 +192,7 @@ async def _settle_reproduce(
     reproduced = ReproductionResult()
     if named_ids or (tests_changed and state.changed):
         reproduced = await asyncio.to_thread(
-            context.verifier.check_reproduction, state.patch, named_ids, progress, tell=tell
+            context.verifier.reproduce, state.patch, named_ids, progress, tell=tell
         )
         if reproduced.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
@@ -202,7 +202,7 @@ async def _settle_reproduce(
         and (tied_tests := await _find_tied_tests(context, candidate))
     ):
         reproduced_ties = await asyncio.to_thread(
-            context.verifier.check_reproduction, state.patch, tied_tests, progress, tell=tell
+            context.verifier.reproduce, state.patch, tied_tests, progress, tell=tell
         )
         if reproduced_ties.tests:
             return Reproduction(

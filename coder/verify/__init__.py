@@ -2,7 +2,9 @@
 
     Patch -> Change -> TestReport* -> Facts, with Findings -> Verdict
 
-`verifier.py` is the public face. `judge.py` runs what a verdict needs, each run in a clean worktree
+`verifier.py` is the public face: what a `WorktreeVerifier` does is `judge` a change, `examine` its verdict,
+`reproduce` what is red on the base, and `run_tests` on a candidate. They are methods of one object, since
+they share what is known of the base. `judge.py` runs what a verdict needs, each run in a clean worktree
 (`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examination.py` and `behavior/comparison.py` add
 `Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN);
 `verdict.py` decides what follows, and makes the sentence. A change has four contents: the

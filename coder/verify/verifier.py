@@ -203,7 +203,7 @@ class WorktreeVerifier:
             self._example = ""
             self._circumstances = (*self._circumstances, circumstance)
 
-    def check_reproduction(
+    def reproduce(
         self,
         patch: Patch,
         named: Sequence[str],
@@ -373,7 +373,7 @@ class WorktreeVerifier:
     def accept_test_edits(self) -> None:
         self._purpose = self._purpose.model_copy(update={"accepts_test_edits": True})
 
-    def verify(
+    def judge(
         self,
         patch: Patch,
         named: Sequence[str],
@@ -551,7 +551,7 @@ class WorktreeVerifier:
             }
         )
 
-    def preview(
+    def run_tests(
         self,
         worktree: Path,
         paths: Sequence[str],

@@ -477,7 +477,7 @@ def _workspace_factory(
                 sandbox=residue_sandbox,
                 environment=command_environment(project, candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
-                run=lambda tests, progress: verifier().preview(
+                run=lambda tests, progress: verifier().run_tests(
                     candidate.worktree,
                     repository.candidate_patch(candidate).paths,
                     tests,

@@ -193,7 +193,7 @@ class FakeVerifier:
     def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
         return self.baseline(progress)
 
-    def check_reproduction(
+    def reproduce(
         self,
         patch: Patch,
         named: Sequence[str],
@@ -209,7 +209,7 @@ class FakeVerifier:
     def issue_ties(self) -> Mapping[str, IssueTie]:
         return self.tied
 
-    def verify(
+    def judge(
         self,
         patch: Patch,
         named: Sequence[str],
@@ -220,9 +220,9 @@ class FakeVerifier:
     ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
         self.excluded.append(tuple(excluded))
-        return self.judge(patch).model_copy(update={"tree": patch.tree})
+        return self.decide(patch).model_copy(update={"tree": patch.tree})
 
-    def judge(self, patch: Patch) -> Verdict:
+    def decide(self, patch: Patch) -> Verdict:
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
 
     def describe_examples(self) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class FakeVerifier:
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         return verdict
 
-    def preview(
+    def run_tests(
         self,
         worktree: Path,
         paths: Sequence[str],

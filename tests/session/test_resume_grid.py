@@ -63,7 +63,7 @@ class ContentVerifier(FakeVerifier):
 
     proven: str = "VALUE = 2"
 
-    def judge(self, patch: Patch) -> Verdict:
+    def decide(self, patch: Patch) -> Verdict:
         return PROVEN if self.proven in patch.tree else STILL_RED
 
 

@@ -415,7 +415,7 @@ class EndingVerifier(FakeVerifier):
         super().__init__(example=EXAMPLE, reproduced=reproduced, report=TestReport(command=""))
         self._end, self._verdict = end, verdict
 
-    def judge(self, patch: Patch) -> Verdict:
+    def decide(self, patch: Patch) -> Verdict:
         if self._verdict is None:
             self._end()
         return (self._verdict or PROVEN).model_copy(update={"is_examined": False})
@@ -597,9 +597,9 @@ async def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> No
             assert has_searched.wait(10)
             return REDS
 
-        def judge(self, patch: Patch) -> Verdict:
+        def decide(self, patch: Patch) -> Verdict:
             has_searched.set()
-            return super().judge(patch)
+            return super().decide(patch)
 
     context = offline_context(tmp_path, proposals(2), verifier=Slow(), issue=f"{RED.id} fails")
     await search_repair()(context, context.repository.create_candidate("c1"))

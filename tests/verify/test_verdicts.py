@@ -41,7 +41,7 @@ def test_verdict_and_messages_match_case(
         purpose=Purpose(issue=issue, needs_ties=bool(issue.strip())),
         examples=IssueCode(project, sandbox, sandbox.scratch),
     )
-    verdict = verifier.examine(verifier.verify(trees.patch, extract_node_ids(issue)))
+    verdict = verifier.examine(verifier.judge(trees.patch, extract_node_ids(issue)))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in text]) == (kind, []), text

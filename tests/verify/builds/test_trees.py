@@ -95,9 +95,9 @@ def judge(root: Path, change: dict[str, str], command: str = "") -> tuple[Verdic
         candidate = repository.create_candidate("c1")
         write(candidate.worktree, change)
         patch = repository.candidate_patch(candidate)
-        verdict = verifier.verify(patch, ())
+        verdict = verifier.judge(patch, ())
         tests = [path for path in change if path.startswith("test_")] or ["test_add.py"]
-        preview = verifier.preview(candidate.worktree, patch.paths, tests)
+        preview = verifier.run_tests(candidate.worktree, patch.paths, tests)
         return verdict, preview
 
 

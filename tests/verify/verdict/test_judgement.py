@@ -86,7 +86,7 @@ def judge(
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(issue=issue))
     if BASE_RUNS[0] == "up front":
         verifier.baseline()
-    verdict = verifier.examine(verifier.verify(trees.patch, named_tests))
+    verdict = verifier.examine(verifier.judge(trees.patch, named_tests))
     assert trees.live == 0
     assert verdict.tree == "change"
     return verdict
@@ -246,7 +246,7 @@ def test_examination_that_is_ended_leaves_the_word(
         cutoff=cutoff,
         tools=Tools(cutoff, asks=asks),
     )
-    verdict = judge.examine(judge.verify(trees.patch, ()))
+    verdict = judge.examine(judge.judge(trees.patch, ()))
     assert (verdict.kind, verdict.is_examinable, verdict.linters) == (VerdictKind.FIXED, False, None)
     assert [finding.rule for finding in verdict.findings if finding.effect == "open"] == [
         "interrupted" if asks else "unexamined"
@@ -371,9 +371,7 @@ class CutRunner(FakeRunner):
 def test_target_that_a_cut_second_run_does_not_reach_is_not_flaky(tmp_path: Path) -> None:
     """The first run has shown what it does on either side."""
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    verdict = WorktreeVerifier(trees=trees, runner=CutRunner(suite), purpose=Purpose()).verify(
-        trees.patch, ()
-    )
+    verdict = WorktreeVerifier(trees=trees, runner=CutRunner(suite), purpose=Purpose()).judge(trees.patch, ())
     assert verdict.targets == (ADDED,)
     assert not any("flaky" in note for note in verdict.notes)
 
@@ -476,7 +474,7 @@ def test_break_that_the_configuration_of_another_runner_hides_is_found(tmp_path:
 
     trees = FakeTrees(tmp_path, BASE, {"calc.py": "breaks", path: "{}"})
     verifier = WorktreeVerifier(trees=trees, runner=Runner(run_configured), purpose=Purpose())
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     assert (verdict.kind, [red.id for red in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
@@ -490,7 +488,7 @@ def test_tests_that_need_the_new_configuration_are_run_with_it(tmp_path: Path) -
 
     change = {**FIX, **NEW_TEST, "jest.config.js": "{}"}
     trees = FakeTrees(tmp_path, BASE, change)
-    verdict = WorktreeVerifier(trees=trees, runner=Runner(run_configured), purpose=Purpose()).verify(
+    verdict = WorktreeVerifier(trees=trees, runner=Runner(run_configured), purpose=Purpose()).judge(
         trees.patch, ()
     )
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
@@ -655,7 +653,7 @@ def test_reproduction_tells_that_no_test_can_run(tmp_path: Path, base: str, obst
     runner = FakeRunner(lambda files: problem if base == "broken" or "new" in files[TEST] else suite(files))
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     verifier.baseline()
-    assert verifier.check_reproduction(trees.patch, ()).obstacle == obstacle
+    assert verifier.reproduce(trees.patch, ()).obstacle == obstacle
 
 
 @pytest.mark.parametrize(
@@ -1033,7 +1031,7 @@ def test_red_test_that_nothing_ties_to_the_issue_is_said_to_be_green(tmp_path: P
     base = {"calc.py": HALF.replace("//", "*"), TEST: HALVES}
     trees = FakeTrees(tmp_path, base, {"calc.py": HALF})
     purpose = Purpose(issue="Something else is odd.", needs_ties=True)
-    verdict = WorktreeVerifier(trees=trees, runner=FakeRunner(run_python), purpose=purpose).verify(
+    verdict = WorktreeVerifier(trees=trees, runner=FakeRunner(run_python), purpose=purpose).judge(
         trees.patch, ()
     )
     assert verdict.kind is VerdictKind.PASSING
@@ -1077,7 +1075,7 @@ def test_runner_that_cannot_start_for_the_change_tells_a_break(
         purpose=Purpose(),
         find_lost_imports=lambda _old, _new, paths: [f"{path} ({error})" for path in paths],
     )
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     assert verdict.kind.value == kind
     assert (error in verdict.reason) is (kind == "BROKEN")
 
@@ -1090,7 +1088,7 @@ def test_change_that_cannot_be_imported_is_broken_whatever_its_targets_say(tmp_p
         purpose=Purpose(),
         find_lost_imports=lambda _old, _new, paths: [f"{path} (SyntaxError: invalid)" for path in paths],
     )
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.BROKEN, (ADDED,))
     assert verdict.reason == "The change breaks the import of calc.py (SyntaxError: invalid)."
 

@@ -78,7 +78,7 @@ def verifier(
 
 def judge(tmp_path: Path, base: Files, change: Files, runner: TapRunner) -> Verdict:
     judge_of_change, trees = verifier(tmp_path, base, change, runner)
-    return judge_of_change.verify(trees.patch, ())
+    return judge_of_change.judge(trees.patch, ())
 
 
 RUST = TapRunner("src/lib.rs", "src/lib.rs", "tests::doubles")
@@ -150,7 +150,7 @@ def test_new_test_of_whole_suite_is_reproduction(tmp_path: Path) -> None:
     base = {"double.c": "n + 1", "run.test.js": ""}
     change = {"double.c": "n * 2", "run.test.js": 'test("case 4", () => {})'}
     judge_of_change, trees = verifier(tmp_path, base, change, TapRunner("double.c", "run.test.js", "case"))
-    assert judge_of_change.check_reproduction(trees.patch, ()).tests == ("case",)
+    assert judge_of_change.reproduce(trees.patch, ()).tests == ("case",)
 
 
 class CompilingRunner(TapRunner):
@@ -193,7 +193,7 @@ def judge_go(tmp_path: Path, base: Files, change: Files, title: str, issue: str)
     judge_of_change = WorktreeVerifier(
         trees=trees, runner=runner, purpose=Purpose(issue=issue, needs_ties=True)
     )
-    return judge_of_change.verify(trees.patch, ())
+    return judge_of_change.judge(trees.patch, ())
 
 
 def test_new_test_of_another_function_than_the_issue_names_is_not_tied(tmp_path: Path) -> None:
@@ -401,7 +401,7 @@ def test_red_test_beside_an_added_one_need_not_turn_green(tmp_path: Path) -> Non
     runner = OfflineRunner("", "", "")
     verdict = WorktreeVerifier(
         trees=trees, runner=runner, purpose=Purpose(issue=issue, needs_ties=True)
-    ).verify(trees.patch, ())
+    ).judge(trees.patch, ())
     assert (verdict.label, verdict.targets) == ("FIXED", ("http.test.js::sends gzip",))
 
 
@@ -432,7 +432,7 @@ def test_nearest_files_of_a_long_suite_run_first(tmp_path: Path) -> None:
     change = {"cart.js": "* 2", "d.test.js": "edited"}
     runner = FilesRunner()
     trees = FakeTrees(tmp_path, base, change)
-    WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).verify(trees.patch, ())
+    WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).judge(trees.patch, ())
     assert runner.ran[-2:] == [("cart.test.js", "a.test.js"), ("b.test.js",)]
 
 

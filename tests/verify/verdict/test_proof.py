@@ -30,7 +30,7 @@ def reproduce(
     tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, issue: str = ""
 ) -> ReproductionResult:
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
-    return WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(issue=issue)).check_reproduction(
+    return WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(issue=issue)).reproduce(
         trees.patch, tests
     )
 
@@ -87,7 +87,7 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
     )
     verifier.baseline()
     assert (
-        verifier.check_reproduction(trees.patch, [f"{TEST}::test_b"])
+        verifier.reproduce(trees.patch, [f"{TEST}::test_b"])
         .rejected[0]
         .startswith(f"{TEST}::test_b: passes by itself, and failed among")
     )
@@ -130,7 +130,7 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {TEST: "new"})
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     verifier.baseline()
-    assert verifier.check_reproduction(trees.patch, ()).rejected == (f"Too slow. {ENDLESS_TEST_ADVICE}",)
+    assert verifier.reproduce(trees.patch, ()).rejected == (f"Too slow. {ENDLESS_TEST_ADVICE}",)
     assert runner.limits == [BASELINE_SECONDS, 60.0]
 
 

@@ -59,7 +59,7 @@ def verify(
 ) -> Verdict:
     trees = FakeTrees(tmp_path, IMPORTING, change)
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(), cutoff=cutoff or Cutoff())
-    return verifier.examine(verifier.verify(trees.patch, ()))
+    return verifier.examine(verifier.judge(trees.patch, ()))
 
 
 def test_skipped_tests_are_told_where_most_are(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_nearest_tests_follow_a_whole_run_that_was_cut(tmp_path: Path) -> None:
         trees=trees, runner=runner, purpose=Purpose(), history=SuiteHistory(tmp_path / "history", "pytest")
     )
     verifier.baseline(whole=True)
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
     assert [run.tests for run in verdict.runs if run.label == "suite"] == [()]
 
@@ -187,7 +187,7 @@ def judge_with_ties(
         ),
     )
     verifier.baseline()
-    return verifier.verify(trees.patch, named)
+    return verifier.judge(trees.patch, named)
 
 
 def test_unfinished_request_of_conversation_ties_a_test(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def make_verifier(
 
 def judge(place: Path, change: Files, named: Sequence[str] = ()) -> Verdict:
     verifier, trees, _ = make_verifier(place, change)
-    return verifier.verify(trees.patch, named)
+    return verifier.judge(trees.patch, named)
 
 
 @pytest.mark.parametrize(("known_seconds", "scope"), [(20.0, "whole"), (21.0, "reaching")])
@@ -75,27 +75,27 @@ def test_runs_whole_suite_where_it_fits_into_the_budget(
     tmp_path: Path, known_seconds: float, scope: str
 ) -> None:
     verifier, trees, _ = make_verifier(tmp_path, FIX, known_seconds=known_seconds)
-    assert verifier.verify(trees.patch, [NEW]).scope == scope
+    assert verifier.judge(trees.patch, [NEW]).scope == scope
 
 
 def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
     verifier, trees, runner = make_verifier(tmp_path, FIX)
-    assert verifier.check_reproduction(trees.patch, ()).tests == (NEW,)
+    assert verifier.reproduce(trees.patch, ()).tests == (NEW,)
     assert runner.calls == [(NEW,)]
 
 
 def test_reproduction_by_new_tests_does_not_wait_for_the_suite(tmp_path: Path) -> None:
     verifier, trees, runner = make_verifier(tmp_path, FIX, known_seconds=1.0)
-    assert verifier.check_reproduction(trees.patch, ()).tests == (NEW,)
+    assert verifier.reproduce(trees.patch, ()).tests == (NEW,)
     assert runner.calls == [(NEW,)]
 
 
 def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
     verifier, trees, _ = make_verifier(tmp_path, FIX)
     told: list[RunEvent] = []
-    reproduced = verifier.check_reproduction(trees.patch, (), tell=told.append)
+    reproduced = verifier.reproduce(trees.patch, (), tell=told.append)
     assert [event.type for event in told] == ["tests_started", "tests_ended"]
-    verdict = verifier.verify(trees.patch, [f"{NEW}[0]", *reproduced.tests])
+    verdict = verifier.judge(trees.patch, [f"{NEW}[0]", *reproduced.tests])
     assert verdict.label == "FIXED"
     assert [run.stored for run in verdict.runs if run.label == "targets on the base"] == [True]
 
@@ -103,7 +103,7 @@ def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
 def test_program_that_was_missing_is_looked_for_again(tmp_path: Path) -> None:
     lack = failed_result(NEW, "FileNotFoundError", "[Errno 2] No such file or directory: 'latex'")
     verifier, trees, _ = make_verifier(tmp_path, FIX, runner=FakeRunner(lambda _: [lack]))
-    assert verifier.verify(trees.patch, [NEW]).label == "NOT TESTED"
+    assert verifier.judge(trees.patch, [NEW]).label == "NOT TESTED"
     assert judge(tmp_path, FIX, [NEW]).label == "FIXED"
 
 
@@ -120,7 +120,7 @@ def test_old_failure_in_touched_file_does_not_block(tmp_path: Path) -> None:
 def test_edit_of_old_failure_is_no_reproduction(tmp_path: Path) -> None:
     edited = {"calc.py": "fixed", SUITE: OLD_TESTS.replace("assert 0", "assert 0 == 1")}
     verifier, trees, _ = make_verifier(tmp_path, edited)
-    reproduced = verifier.check_reproduction(trees.patch, ())
+    reproduced = verifier.reproduce(trees.patch, ())
     assert reproduced.tests == ()
     assert "fails in the same way without the edit" in reproduced.rejected[0]
 
@@ -150,7 +150,7 @@ def test_cut_run_concludes_nothing_of_files_that_it_did_not_reach(tmp_path: Path
     runner = FakeRunner(run, problem=problem)
     verifier, trees, _ = make_verifier(tmp_path, {**FIX, **calc}, runner=runner)
     trees.trees["base"] = dict(base)
-    verdict = verifier.examine(verifier.verify(trees.patch, ()))
+    verdict = verifier.examine(verifier.judge(trees.patch, ()))
     assert (verdict.label, verdict.broken, verdict.with_effect("open")) == ("FIXED", (), ())
     assert "3 of about 4 tests that may use the changed code ran" in verdict.reason
 
@@ -169,7 +169,7 @@ def test_user_may_demand_or_exclude_tests(
     tmp_path: Path, user_tests: tuple[str, ...], excluded: tuple[str, ...], label: str
 ) -> None:
     verifier, trees, _ = make_verifier(tmp_path, FIX, user_tests=user_tests)
-    verdict = verifier.verify(trees.patch, user_tests, excluded=excluded)
+    verdict = verifier.judge(trees.patch, user_tests, excluded=excluded)
     assert verdict.label == label
     assert [note for note in verdict.notes if "not about" in note] == [
         f"not about the issue, as was said: {test}" for test in excluded
@@ -203,7 +203,7 @@ def test_new_test_shares_a_word_with_the_issue(tmp_path: Path, issue: str, label
     verifier = WorktreeVerifier(
         trees=trees, runner=FakeRunner(run), purpose=Purpose(issue=issue, needs_ties=True)
     )
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     assert verdict.label == label, verdict.reason
 
 
@@ -214,7 +214,7 @@ def test_access_by_old_tests_of_a_touched_file_is_not_new(tmp_path: Path) -> Non
             return report.model_copy(update={"reached": (f"{SUITE}: sys._getframe",)})
 
     verifier, trees, _ = make_verifier(tmp_path, FIX, runner=Watching(run_suite))
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     assert verdict.label == "FIXED", verdict.reason
 
 
@@ -242,7 +242,7 @@ def test_test_that_passes_only_beside_others_is_no_target(
     base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed" if is_fixed else "other"})
     verifier = WorktreeVerifier(trees=trees, runner=SharedState(run_class), purpose=Purpose())
-    verdict = verifier.examine(verifier.verify(trees.patch, named))
+    verdict = verifier.examine(verifier.judge(trees.patch, named))
     if is_fixed:
         assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ()), verdict.reason
         assert "is flaky, so nothing shows" in verdict.reason
@@ -259,7 +259,7 @@ def test_names_changed_tests_that_are_not_collected(tmp_path: Path, path: str) -
     change = {"calc.py": "fixed", path: "import calc\ndef test_new():\n    assert calc\n"}
     trees = FakeTrees(tmp_path, base, change)
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run_suite_alone), purpose=Purpose())
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     (line,) = describe_open(verdict)
     assert line.startswith(f"`pytest` collects no test of {path}: ")
 
@@ -270,7 +270,7 @@ def test_names_changed_tests_that_are_skipped(tmp_path: Path) -> None:
 
     trees = FakeTrees(tmp_path, BASE, FIX)
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(skip_new_test), purpose=Purpose())
-    verdict = verifier.verify(trees.patch, ())
+    verdict = verifier.judge(trees.patch, ())
     line = f"{NEW}, added or edited by the change, is skipped here"
     assert [text.partition(": run")[0] for text in describe_open(verdict)] == [line]
 
@@ -291,5 +291,5 @@ def test_flaky_target_is_not_held_against_an_issue_that_nobody_gave(tmp_path: Pa
     base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed"})
     verifier = WorktreeVerifier(trees=trees, runner=OnlyWithAll(run_class), purpose=Purpose())
-    (line,) = describe_open(verifier.verify(trees.patch, ()))
+    (line,) = describe_open(verifier.judge(trees.patch, ()))
     assert line == f"{SECOND} is flaky, so nothing shows that the issue is fixed"
