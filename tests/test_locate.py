@@ -43,7 +43,7 @@ def test_the_issue_may_be_a_file_or_standard_input(
 ) -> None:
     (tree / "issue.md").write_text("send prints", encoding="utf-8")
     monkeypatch.chdir(tree)
-    monkeypatch.setattr("sys.stdin", io.StringIO("send prints"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"send prints")))
     answers = []
     for issue in ("send prints", "@issue.md", "-"):
         assert run_command_line(["locate", issue]) == 0

@@ -45,9 +45,12 @@ def first_line(text: str) -> str:
 
 
 def join_first(names: Sequence[str], limit: int) -> str:
-    """Return the first few names as a comma-separated list, with the number of the others."""
+    """Return the first few names as a list, with the number of the others.
+
+    It is separated by commas, or by semicolons if a name holds a comma.
+    """
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
+    return ("; " if any(", " in name for name in names[:limit]) else ", ").join(names[:limit]) + more
 
 
 def suggest_name(name: str, known: Iterable[str], *, closeness: float = 0.6) -> str:

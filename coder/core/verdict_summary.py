@@ -296,7 +296,8 @@ def describe_mutation(mutation: MutationReport | None) -> str:
     """Return how many deliberate defects in the change the tests catch; empty if none was tried."""
     if mutation is None or not mutation.tried:
         return ""
-    return f"tests caught {mutation.share} deliberate defects{'' if mutation.ended else ' in the time left'}"
+    end = "" if mutation.ended else " in the time left"
+    return f"those that turned green caught {mutation.share} deliberate defects{end}"
 
 
 def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[str, ...]:

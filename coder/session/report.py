@@ -148,7 +148,7 @@ def _suspects_section(records: Sequence[events.Record]) -> str:
         if not is_test_path(frame.path)
     )
     places = list(dict.fromkeys([*named_places, *(place for place, _ in frames.most_common())]))[:6]
-    return "## Where the fault may be\n" + "\n".join(f"- {place}" for place in places) if places else ""
+    return "## Where to look\n" + "\n".join(f"- {place}" for place in places) if places else ""
 
 
 class AttemptedChange(NamedTuple):

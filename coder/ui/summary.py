@@ -90,7 +90,7 @@ def print_result(console: Console, finish_event: SessionFinished) -> None:
         if console.is_terminal:
             console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default"))
         else:
-            console.print(Text(diff), soft_wrap=True)
+            console.file.write(f"{diff}\n")  # rich would make spaces of its tabs
     if report:
         console.print()
         console.print(Markdown(fence_diffs(report)) if console.is_terminal else Text(report), soft_wrap=True)

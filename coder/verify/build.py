@@ -112,7 +112,9 @@ def separate_builds(project: Project, tree: Path, command: str) -> tuple[Project
     tests = (path for path in source_files(tree, COMPILED_SUFFIXES) if is_test_path(path))
     if command or not builds or are_compiled(project.command.argv, tests):
         return project, command
-    runs = project.command.model_copy(update={"builds": ()})
+    own = project.command
+    words = (*(f"{name}={value}" for name, value in own.environment.items()), *own.argv)
+    runs = own.model_copy(update={"builds": (), "text": shlex.join(words)})
     return project.model_copy(update={"command": runs}), " && ".join(builds)
 
 

@@ -100,6 +100,7 @@ def _try_mutants(change: JudgedChange, facts: Facts, trials: Trials, old: Path) 
             old, tree, change.sources, tests=facts.targets, trials=trials, seconds=seconds
         )
     places = sorted(facts.mutation.survivors if facts.mutation else (), key=lambda row: not row.whole_hunk)
-    still = "the tests that turned green pass when it"
-    notes = [f"untested: {row.path}:{row.line} ({still} {row.what})" for row in places]
+    notes = [
+        f"{row.path}:{row.line}: the tests that turned green pass, too, when it {row.what}" for row in places
+    ]
     facts.note("survivor", *limit_notes(notes))

@@ -47,7 +47,7 @@ def test_reports_attempts_suspects_and_last_message() -> None:
         "2. It was the other sign. (a.py): It is still red.\n"
         "   - tests/test_a.py::test_a: AssertionError: 1 != 2\n"
         "\n"
-        "## Where the fault may be\n"
+        "## Where to look\n"
         "- b.py\n"
         "- a.py::work\n"
         "- a.py:9 (in work)\n"
