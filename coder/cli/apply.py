@@ -255,7 +255,7 @@ def _bring(repo: Path, session: DeliveredSession, *, check: bool = False) -> str
     sentence = apply_diff(repo, session.delivery.diff, check=check)
     if not check:
         (session.directory / APPLIED_FILE).touch()
-    return sentence
+    return _name_change(session, sentence)
 
 
 def _take_out(repo: Path, session: DeliveredSession, *, check: bool = False) -> str:
@@ -273,7 +273,15 @@ def _take_out(repo: Path, session: DeliveredSession, *, check: bool = False) -> 
     sentence = apply_diff(repo, diff, check=check, reverse=True)
     if not check:
         applied.unlink()
-    return f"Session {name}, {files}: {sentence[0].lower()}{sentence[1:]}"
+    return _name_change(session, sentence)
+
+
+def _name_change(session: DeliveredSession, sentence: str) -> str:
+    """Return a sentence on the change of a session with its name and files."""
+    from coder.patching.git_hunks import split_git_diff
+
+    files = ", ".join(dict.fromkeys(hunk.path for hunk in split_git_diff(session.delivery.diff)))
+    return f"Session {session.directory.name}, {files}: {sentence[0].lower()}{sentence[1:]}"
 
 
 def undo(

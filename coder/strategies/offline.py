@@ -45,7 +45,7 @@ MAX_NEAR_PLACES, MAX_NEAR_TESTS = 5, 100
 """Likeliest places whose tests run where the suite takes long, and most of these tests."""
 NEITHER = "neither"
 MAX_QUESTIONS = 3
-NEXT_COMMAND = "To go on with a model: coder fix --continue --model MODEL"
+NEXT_COMMAND = "To go on with a model: coder fix --continue --model MODEL 'go on'"
 ONLY_PYTHON = "the built-in engine repairs Python only"
 PYTHON_SUFFIXES = (".py", ".pyi", ".pyx")
 OTHER_SUFFIXES = tuple(suffix for suffix in SOURCE_SUFFIXES if suffix not in PYTHON_SUFFIXES)

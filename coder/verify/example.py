@@ -472,9 +472,20 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
             statements.append(f"from {modules[0]} import {name}")
         elif name in sys.stdlib_module_names:
             statements.append(f"import {name}")
+        elif standard := _find_standard_import(name, tree):
+            statements.append(standard)
         else:
             return f"`{name}` is not defined at the top level of a module here"
     return statements
+
+
+def _find_standard_import(name: str, tree: Path) -> str:
+    """Return how the project imports a name of the standard library; empty unless all do it in one way."""
+    pattern = re.compile(rf"^from ([\w.]+) import [^\n]*\b{re.escape(name)}\b", re.MULTILINE)
+    texts = (read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py"))
+    modules = {module for text in texts for module in pattern.findall(text)}
+    is_standard = {module.partition(".")[0] for module in modules} <= sys.stdlib_module_names
+    return f"from {modules.pop()} import {name}" if len(modules) == 1 and is_standard else ""
 
 
 def _exporting_packages(name: str, homes: Sequence[str], roots: Sequence[Path]) -> list[str]:

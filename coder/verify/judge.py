@@ -64,6 +64,7 @@ from coder.verify.report import (
     is_excluded,
     is_gone,
     join_test_ids,
+    limit_notes,
     match_result,
     merge_reports,
     passes,
@@ -158,6 +159,8 @@ class Judge:
         self._first_tests: tuple[str, ...] = ()
         """The tests and test files that ran first, on the change and on the base."""
         self._old: OldVersions | None = None
+        self._green_before: list[str] = []
+        """Notes on named and new tests that are green without the change, too."""
         self._again: Future[tuple[TestReport, TestReport]] | None = None
         """The second run of the targets, begun beside the tests that reach the change."""
         self._known_ties: dict[str, IssueTie | None] = {}
@@ -413,7 +416,7 @@ class Judge:
             return
         if red is None or not red.red:
             if red is not None and red.green and (self._is_named(test) or change.is_new(test)):
-                facts.note("red-check", f"{shorten_test_id(test)} {ALREADY_GREEN}")
+                self._green_before.append(f"{shorten_test_id(test)} {ALREADY_GREEN}")
             return
         if reason := change.rejection_reason(test, red, after=result):
             facts.note("red-check", f"{shorten_test_id(test)}: {reason}")
@@ -904,6 +907,7 @@ class Judge:
         facts.findings += weaknesses.findings
         self._leave_contradictions_open()
         self._check_example()
+        self._facts.note("green-before", *limit_notes(self._green_before))
         self._check_ties()
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
@@ -950,11 +954,7 @@ class Judge:
         if not tests:
             told = {cap.rule for cap in self._facts.with_effect("cap")}
             if not self._facts.example and not told & {"unsteady-target", "contradicted-test"}:
-                wrong = [
-                    found.text
-                    for found in self._facts.findings
-                    if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
-                ]
+                wrong = [found.text for found in self._facts.findings if found.rule == "red-check"]
                 because = f" by what it asserts (red before for another reason: {wrong[0]})" if wrong else ""
                 untied = [] if wrong or self._find_ties is None else self._find_untied()
                 if untied:

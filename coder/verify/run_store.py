@@ -98,8 +98,7 @@ def describe_environment(project: Project, root: Path, copied: Iterable[str] = (
     """Return what results of a project's tests depend on outside of its tracked files.
 
     These are interpreter, command, variables, installed packages by name and time, the extension modules of
-    the checkout at `root`, and its untracked files that are `copied` to where tests run. The hash seed, which
-    each session draws, is left out.
+    the checkout at `root`, and its untracked files that are `copied` to where tests run.
     """
     prefix = project.interpreter.parent.parent
     packages = [
@@ -111,13 +110,10 @@ def describe_environment(project: Project, root: Path, copied: Iterable[str] = (
             str(project.interpreter),
             project.command.text,
             project.overlay.evidence_sentence if project.overlay else "",
-            *(f"{name}={value}" for name, value in sorted(project.environment.items()) if name != SEED),
+            *(f"{name}={value}" for name, value in sorted(project.environment.items())),
             *(f"{file} {file.lstat().st_mtime_ns}" for file in (*packages, *files) if os.path.lexists(file)),
         )
     )
-
-
-SEED = "PYTHONHASHSEED"
 
 
 class SuiteFacts(EventValue):

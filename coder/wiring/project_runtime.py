@@ -1,12 +1,12 @@
 """Construction of everything that runs the project's code."""
 
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
+from zlib import crc32
 
 from coder import __version__
 from coder.behavior.comparison import group_by_answers, read_answers
@@ -267,7 +267,8 @@ def build_project_runtime(
     overlay = Overlay(
         interpreter=candidates[0].interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
     )
-    seed = str(secrets.randbelow(1 << 32))
+    # The same in each session: ids of tests may depend on it, and results are kept from one to the next.
+    seed = str(crc32(os.fsencode(root)))
     passed = {name: os.environ[name] for name in config.test_environment if name in os.environ}
     sentences = (
         f"Hash seed: {seed}, the same on both sides.",

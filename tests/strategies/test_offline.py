@@ -529,7 +529,7 @@ def test_gives_up_with_the_example_as_failing_test(
     assert finished.delivery is not None and EXAMPLE.path in finished.delivery.diff
     assert bool(finished.delivery.branch) is (make_repository is ForkingRepository)
     assert finished.summary.endswith(f"holds a failing test for the issue: {EXAMPLE.test}.")
-    assert "coder fix --continue --model MODEL. The " in finished.summary
+    assert "coder fix --continue --model MODEL 'go on'. The " in finished.summary
 
 
 def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:

@@ -283,6 +283,17 @@ def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path, imp
 
 
 @pytest.mark.parametrize(
+    ("imported", "is_found"), [("from datetime import date", True), ("from arrow import date", False)]
+)
+def test_name_of_the_standard_library_is_imported_as_the_project_does(
+    tmp_path: Path, imported: str, is_found: bool
+) -> None:
+    files = {**FILES, "shop/cart.py": f"{imported}\n{FILES['shop/cart.py']}"}
+    found = reproduce(tmp_path, "total(date(2000, 3, 1)) returns 4 instead of 3", value("4"), files=files)
+    assert isinstance(found, ReproducedExample) is is_found
+
+
+@pytest.mark.parametrize(
     ("defined", "imports"),
     [("def round(x):\n    return 4\n", ("from shop.cart import round",)), ("round = int\n", ())],
 )
