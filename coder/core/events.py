@@ -74,6 +74,10 @@ class Diagnosed(EventValue):
     """Earlier classification, dropped after repairs of that side failed too often."""
 
 
+NOBODY = "no model"
+"""Name of the model where none is asked."""
+
+
 class SessionStarted(EventValue):
     """The workspace is ready and the work begins."""
 

@@ -215,8 +215,9 @@ def next_mode(records: Sequence[events.Record]) -> str:
     finished = events.newest_event(records, events.SessionFinished)
     started = events.newest_event(records, events.SessionStarted)
     gave_up = finished is not None and finished.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT)
-    if started is not None and task is None and (gave_up or not started.model):
-        task = started.task
+    if started is not None and task is None:
+        had_no_model = started.model == events.NOBODY and not started.task.given
+        task = started.task if gave_up or had_no_model else None
     if task is None:
         return "change" if records else "fix"
     return "plan" if task.plan_only else task.mode

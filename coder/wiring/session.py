@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from coder import __version__
 from coder.core.errors import UserError
-from coder.core.events import Record, SessionFinished
+from coder.core.events import NOBODY, Record, SessionFinished
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
@@ -62,9 +62,6 @@ from coder.wiring.preparation import (
 from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, command_environment
 from coder.wiring.spending import find_money_limit
 from coder.workspace.workspace import Workspace
-
-NOBODY = "no model"
-"""Name of the model where none is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

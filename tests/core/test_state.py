@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import (
+    NOBODY,
     BudgetSpent,
     CandidateForked,
     ContextCompacted,
@@ -95,7 +96,7 @@ def test_status_holds_the_newest_of_everything() -> None:
         ("acme:large", VerdictKind.FIXED, "change"),
         ("acme:large", VerdictKind.GAVE_UP, "fix"),
         ("acme:large", None, "fix"),
-        ("", VerdictKind.PROVEN, "fix"),
+        (NOBODY, VerdictKind.PROVEN, "fix"),
     ],
 )
 def test_goes_on_with_a_change_after_a_result_where_a_model_is(
