@@ -228,7 +228,11 @@ async def _settle_reproduce(
 async def _write_example(context: SessionContext, candidate: Candidate) -> Reproduction | None:
     """Write the issue's own example as a test of a change that brings none."""
     example = await asyncio.to_thread(context.verifier.reproduce_example)
-    if isinstance(example, str) or example.is_wish:
+    if (
+        isinstance(example, str)
+        or example.is_wish
+        or not context.workspace(candidate).may_write(example.path)
+    ):
         return None
     checked = await write_red_example(context, candidate, example)
     return Reproduction(summary=example.summary, tests=checked.tests) if checked.tests else None

@@ -54,10 +54,16 @@ def patch(diff: str) -> ScriptStep:
 
 
 def run_route(
-    root: Path, scenes: Sequence[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED
+    root: Path,
+    scenes: Sequence[Scene],
+    verifier: FakeVerifier,
+    *,
+    issue: str = UNNAMED,
+    only: tuple[str, ...] = (),
 ) -> SessionContext:
     """Return the context after the strategy has ended."""
-    context = kit(root, scenes, verifier=verifier, issue=issue, repository=FakeRepository(root=root))
+    repository = FakeRepository(root=root)
+    context = kit(root, scenes, verifier=verifier, issue=issue, repository=repository, only=only)
     candidate = context.repository.create_candidate("c1")
     run_strategy(follow_route(LINEAR_ROUTE), context, candidate)
     return context
@@ -114,8 +120,10 @@ def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
     assert "VALUE = 2" in (tmp_path / "a.py").read_text()
 
 
-@pytest.mark.parametrize("is_red", [True, False])
-def test_issues_example_is_the_missing_test_if_it_fails(tmp_path: Path, is_red: bool) -> None:
+@pytest.mark.parametrize(("is_red", "only"), [(True, ()), (False, ()), (True, ("a.py",))])
+def test_issues_example_is_the_missing_test_if_it_fails(
+    tmp_path: Path, is_red: bool, only: tuple[str, ...]
+) -> None:
     example = ReproducedExample(
         call="value()",
         wrong="1",
@@ -126,9 +134,11 @@ def test_issues_example_is_the_missing_test_if_it_fails(tmp_path: Path, is_red: 
     )
     results = [ReproductionResult(tests=(example.test,) if is_red else ()), ReproductionResult(tests=("t",))]
     verifier = FakeVerifier(example=example, reproduced=results)
-    context = run_route(tmp_path, [patch(FIX), patch(TEST)], verifier)
-    assert request_count(context) == (1 if is_red else 2)
-    assert (tmp_path / example.path).exists() is is_red
+    last = call("hand_over", kind="give_up", summary="No test.") if only else patch(TEST)
+    context = run_route(tmp_path, [patch(FIX), last], verifier, only=only)
+    is_written = is_red and not only
+    assert request_count(context) == (1 if is_written else 2)
+    assert (tmp_path / example.path).exists() is is_written
     assert "VALUE = 2" in (tmp_path / "a.py").read_text()
 
 
