@@ -60,8 +60,8 @@ SECONDS = 10.0
 
 SHOWN, MOST_SHOWN = 3, 300
 """Examples whose results are shown, and characters of each result."""
-MOST_PIECES, MOST_VARIED = 20, 2
-"""Pieces of code that are run, and varied ones that are shown."""
+MOST_PIECES, MOST_VARIED, VARIED_SECONDS = 20, 2, 0.5
+"""Varied pieces of code that are run, those that are shown, and the time that they have on a side."""
 LEAST_MESSAGE = 6
 """Shorter messages may occur in any issue by chance."""
 _EXPECTS_ERROR = re.compile(
@@ -181,8 +181,12 @@ class IssueCode:
         persisting: list[str] = []
         differing: dict[str, BehaviorExample] = {}
 
-        def answer(pieces: Sequence[str]) -> Iterator[tuple[str, CodeAnswer, CodeAnswer]]:
-            sides = [self._answer(pieces, imports, tree, modules=modules) for tree in (old, new)]
+        def answer(
+            pieces: Sequence[str], seconds: float = SECONDS
+        ) -> Iterator[tuple[str, CodeAnswer, CodeAnswer]]:
+            sides = [
+                self._answer(pieces, imports, tree, modules=modules, seconds=seconds) for tree in (old, new)
+            ]
             for code, before, after in zip(pieces, *sides, strict=False):
                 if before and after and not (before.error and before.error.type in _INCOMPLETE):
                     yield code, before, after
@@ -195,7 +199,8 @@ class IssueCode:
                 persisting.append(f"`{line}` of the issue raises {raised.type} as before: {raised.message}")
         told = {(example.before, example.after) for example in differing.values()}
         varied: dict[tuple[str, str], BehaviorExample] = {}
-        for code, before, after in answer([*dict.fromkeys(chain(*map(_vary, differing)))][:MOST_PIECES]):
+        pieces = [*dict.fromkeys(chain(*map(_vary, differing)))][:MOST_PIECES]
+        for code, before, after in answer(pieces, VARIED_SECONDS):
             if after.comparable_text != before.comparable_text and (before.text, after.text) not in told:
                 varied.setdefault((before.text, after.text), _example_of(code, before, after, tested=False))
         examples = (*differing.values(), *[*varied.values()][:MOST_VARIED])
@@ -254,8 +259,9 @@ class IssueCode:
         tree: Path,
         *,
         modules: Sequence[str] = (),
+        seconds: float = SECONDS,
     ) -> list[CodeAnswer | None]:
-        request = {"imports": imports, "modules": modules, "pieces": pieces}
+        request = {"imports": imports, "modules": modules, "pieces": pieces, "seconds": seconds}
         return read_answers(self.run_request(json.dumps(request), tree)) if pieces else []
 
     def _check(
@@ -325,7 +331,7 @@ def _example_of(code: str, before: CodeAnswer, after: CodeAnswer, *, tested: boo
 
 
 def _vary(code: str) -> Iterator[str]:
-    """Yield code with a text or a number of its last expression doubled or taken away."""
+    """Yield code with another text, or another number, in its last expression."""
     module = parse_or_empty(code)
     if not module.body or not isinstance(module.body[-1], ast.Expr):
         return

@@ -1,9 +1,10 @@
 """Runner for an issue's code: `python coder_script.py FILE`.
 
 Runs in the project's interpreter. FILE is JSON: statements that import names (`imports`), `modules` to take
-further names from, and `pieces` of code. The last line of output is a list with an object for each piece: the
-exception that it raised as `error` (null for none), and as `value` what it printed (`is_printed`) or what its
-last expression gives, empty without one; null for a piece that ended the process.
+further names from, `pieces` of code, and the `seconds` that all have together. The last line of output is a
+list with an object for each piece: the exception that it raised as `error` (null for none), and as `value`
+what it printed (`is_printed`) or what its last expression gives, empty without one; null for a piece that
+ended the process, or did not end in time.
 """
 
 import ast
@@ -13,7 +14,9 @@ import io
 import itertools
 import json
 import os
+import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from types import GeneratorType
@@ -33,15 +36,17 @@ def print_answers(request: dict[str, Any]) -> None:
     for path in request["modules"]:
         with contextlib.suppress(BaseException):
             modules.append(importlib.import_module(path))
-    answers = [answer_in_fork(code, names, modules) for code in request["pieces"]]
+    end = time.monotonic() + request["seconds"]
+    answers = [answer_in_fork(code, names, modules, end) for code in request["pieces"]]
     print()
     print(json.dumps(answers), flush=True)
 
 
-def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any]) -> Any:
-    """Return the answer of a piece of code that a fork executes, None if that one dies."""
+def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any], end: float) -> Any:
+    """Return the answer of a piece of code that a fork executes until `end`, None if that one dies."""
     reading, writing = os.pipe()
     if os.fork() == 0:
+        signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 0.001))
         with contextlib.suppress(BaseException), os.fdopen(writing, "w", encoding="utf-8") as stream:
             stream.write(json.dumps(answer(code, names, modules)))
         os._exit(0)

@@ -86,6 +86,12 @@ def test_shows_what_the_code_of_the_issue_gives_for_other_values(
     ]
 
 
+def test_other_values_of_which_one_never_ends_are_shown(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    new = SOURCE.replace("len(items)", "len(items) + 1 if items else sum(iter(int, 1))")
+    answers = run_code(tmp_path, sandbox, new, "count('ab') gives 2, and it should be 3.")
+    assert [row.call for row in answers.examples] == ["count('ab')", "count('abab')"]
+
+
 def test_takes_expressions_and_sessions_from_issue() -> None:
     issue = "`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n"
     assert quoted_code(issue) == ("a - b(1)", "import a\na.b()\n")
