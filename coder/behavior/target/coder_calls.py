@@ -435,7 +435,9 @@ def names_read(site: CallSite) -> set[str]:
         for name in set(pending.pop().co_names) - names:
             names.add(name)
             found = inspect.getattr_static(kind, name, None)
-            found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
+            if isinstance(found, (staticmethod, classmethod)):
+                found = found.__func__
+            found = found.fget if isinstance(found, property) else found
             pending += [found.__code__] if isinstance(found, types.FunctionType) else []
     return names
 
