@@ -405,7 +405,8 @@ def read_issue(argument: str) -> str:
     if not text.strip():
         raise UserError("The request is empty. Give it as text, as @file, or as - for standard input.")
     # Replace lone surrogates and remove NUL, which git refuses.
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
+    text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+    return text.replace("\r\n", "\n").strip()
 
 
 class ReadRequest(NamedTuple):

@@ -16,11 +16,11 @@ from coder.core.errors import UserError
 @pytest.mark.parametrize(
     ("argument", "issue", "mentions"),
     [
-        ("@issue.md see @a.py", "It fails.\n\nsee @a.py", "see @a.py"),
+        ("@issue.md see @a.py", "It fails\nnow.\n\nsee @a.py", "see @a.py"),
         ("@a.py is wrong", "@a.py is wrong", "@a.py is wrong"),
         ("@Box.size is wrong", "@Box.size is wrong", "@Box.size is wrong"),
         ("it fails in @a.py", "it fails in @a.py", "it fails in @a.py"),
-        ("@issue.md", "It fails.", ""),
+        ("@issue.md", "It fails\nnow.", ""),
         ("@shot.PNG", "@shot.PNG", "@shot.PNG"),
         ("@shot.PNG is wrong", "@shot.PNG is wrong", "@shot.PNG is wrong"),
     ],
@@ -29,7 +29,7 @@ def test_issue_files_differ_from_mentions(
     argument: str, issue: str, mentions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("issue.md").write_text("It fails.\n")
+    Path("issue.md").write_bytes(b"It fails\r\nnow.\r\n")
     Path("a.py").write_text("x = 1\n")
     Path("shot.PNG").write_bytes(b"\x89PNG")
     assert (read_issue(argument), typed_mentions(argument).strip()) == (issue, mentions)
