@@ -220,7 +220,7 @@ def is_code_like(word: str) -> bool:
 
 def strip_private(name: str) -> str:
     """Return a name without its underscores; a special method is not named by its word (`__contains__`)."""
-    return name if name.startswith("__") else name.strip("_")
+    return name if name.startswith("__") and name.endswith("__") else name.strip("_")
 
 
 def _phrases(text: str) -> Iterator[str]:

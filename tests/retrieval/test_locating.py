@@ -63,7 +63,9 @@ def test_named_definition_ranks_first_with_its_file(tmp_path: Path) -> None:
     assert "defines parse_retry_after, named in the title" in location.symbols[0].reasons
 
 
-@pytest.mark.parametrize(("method", "is_named"), [("_contains", True), ("__contains__", False)])
+@pytest.mark.parametrize(
+    ("method", "is_named"), [("_contains", True), ("__contains", True), ("__contains__", False)]
+)
 def test_word_names_a_private_method_and_no_special_one(method: str, is_named: bool, tmp_path: Path) -> None:
     files = {
         "pool/names.py": f"class Names:\n    def {method}(self, name):\n        return name in self.all\n"
