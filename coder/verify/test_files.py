@@ -184,8 +184,8 @@ def _read_module(module: ast.Module) -> _Module:
             tests |= own
             bound[statement.name].append(_without_tests(statement))
         elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-            for name in {*bound_names(statement)} - {"*"} or {""}:
-                bound[name].append(statement)
+            for name in {*bound_names(statement)} or {""}:
+                bound[name.strip("*")].append(statement)  # `*` binds unknown ones
     return _Module(tests, bound)
 
 

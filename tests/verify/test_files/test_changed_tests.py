@@ -65,6 +65,11 @@ BOX = ("t.py::TestBox::test_shared", "t.py::TestBox::test_a", "t.py::TestBox::te
         ("LIMIT = 3", "from shop import LIMIT, Cart", ChangedTests(edited=("t.py::test_cart",))),
         ("import os\n", "import os\nprint('x')\n", ChangedTests(is_whole=True)),
         ("import os\n", "from helpers import *\n", ChangedTests(is_whole=True)),
+        (
+            "import os\n",
+            "try:\n    from a import *\nexcept ImportError:\n    A = 1\n\ndef test_new():\n    pass\n",
+            ChangedTests(is_whole=True),
+        ),
         ("@pytest.fixture\n", "@pytest.fixture(autouse=True)\n", ChangedTests(is_whole=True)),
         ("LIMIT = 3", "LIMIT = 3\npytestmark = pytest.mark.slow", ChangedTests(is_whole=True)),
         ("LIMIT = 3", "LIMIT = (", ChangedTests(is_whole=True)),
