@@ -15,6 +15,10 @@ from coder.core.messages import ToolSpec
 from coder.core.notes import Note
 from coder.core.text import parse_json
 
+OTHER_NAMES = frozenset(
+    {"cmd", "file", "file_path", "filename", "input", "patch", "query", "regex", "script", "text"}
+)
+"""Names of the one required argument in tools that models know from elsewhere."""
 UNSENT_KEYS = ("title", "anyOf", "minLength", "minItems", "maxItems")
 
 
@@ -85,13 +89,13 @@ class Tool:
         return {name: getattr(values, name) for name in self.arguments.model_fields}
 
     def _rename_argument(self, payload: object) -> object:
-        """Take a text under a name of another tool (`patch`, `file_path`) for the required one that lacks."""
+        """Take a text under a name that other tools have for it for the required argument that lacks."""
         if not isinstance(payload, dict):
             return payload
         fields = self.arguments.model_fields
         lacking = [name for name, field in fields.items() if field.is_required() and name not in payload]
         match lacking, [name for name in payload if name not in fields]:
-            case [name], [other] if isinstance(payload[other], str):
+            case [name], [other] if other in OTHER_NAMES and isinstance(payload[other], str):
                 return {name if key == other else key: value for key, value in payload.items()}
         return payload
 

@@ -164,6 +164,7 @@ def threads_of_user(user: int) -> int:
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+ADDR_NO_RANDOMIZE, CURRENT_PERSONALITY = 0x0040000, 0xFFFFFFFF
 KILL_WAIT_SECONDS = 5.0
 """The wait for processes that do not die of SIGKILL at once (disk wait)."""
 EXIT_WAIT_SECONDS = 0.02
@@ -244,6 +245,16 @@ def call_prctl(option: int, value: int) -> None:
         LIBC.prctl(option, value, 0, 0, 0)
 
 
+def keep_addresses() -> None:
+    """Have programs find the same addresses each time, where Linux allows it.
+
+    Python before 3.12 hashes None by its address, so that the order of a set, and ids of tests that are made
+    from one, would differ from run to run whatever the hash seed.
+    """
+    if sys.platform == "linux":
+        LIBC.personality(LIBC.personality(CURRENT_PERSONALITY) | ADDR_NO_RANDOMIZE)
+
+
 def execute_command(
     order: dict[str, Any], *, status: int, output: int, own_threads: int, far: socket.socket
 ) -> None:
@@ -254,6 +265,7 @@ def execute_command(
     try:
         os.setsid()
         call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        keep_addresses()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)

@@ -56,7 +56,9 @@ def test_one_argument_under_another_name_is_understood(tool: str, arguments: dic
     assert found.validate_arguments(json.dumps(arguments))[required] == "x"
 
 
-@pytest.mark.parametrize("arguments", [{"file": "x", "name": "y"}, {"path": "x", "file": "y"}, {"file": 3}])
+@pytest.mark.parametrize(
+    "arguments", [{"file": "x", "name": "y"}, {"path": "x", "file": "y"}, {"file": 3}, {"description": "x"}]
+)
 def test_arguments_of_no_known_meaning_are_refused(arguments: dict[str, object]) -> None:
     found = next(item for item in TOOLS if item.name == "read")
     with pytest.raises(ToolError, match="do not fit"):
