@@ -199,8 +199,8 @@ class IssueCode:
                 persisting.append(f"`{line}` of the issue raises {raised.type} as before: {raised.message}")
         told = {(example.before, example.after) for example in differing.values()}
         varied: dict[tuple[str, str], BehaviorExample] = {}
-        pieces = [*dict.fromkeys(chain(*map(_vary, differing)))][:MOST_PIECES]
-        for code, before, after in answer(pieces, VARIED_SECONDS):
+        others = [*dict.fromkeys(chain(*map(_vary, differing)))][:MOST_PIECES]
+        for code, before, after in answer(others, VARIED_SECONDS):
             if after.comparable_text != before.comparable_text and (before.text, after.text) not in told:
                 varied.setdefault((before.text, after.text), _example_of(code, before, after, tested=False))
         examples = (*differing.values(), *[*varied.values()][:MOST_VARIED])
