@@ -137,6 +137,7 @@ class CoderApp(KeyedApp[None]):
             self.run_worker(self._ask_for_trust(opened.trust))
         self.run_worker(self._show_overview(), name="overview")
         if opened.initial_log is not None:
+            self.conversation.is_busy = True  # before a message can be sent
             self.run_worker(self.conversation.show(opened.initial_log))
         self.run_worker(self._warm_up(), name="warm up")
 
@@ -248,8 +249,8 @@ class CoderApp(KeyedApp[None]):
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
-        await self.conversation.is_open.wait()
         try:
+            await self.conversation.wait_open()
             if name == "rewind":
                 await self.conversation.go_back(text)
             else:

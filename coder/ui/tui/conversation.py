@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from coder.core.errors import CoderError
+from coder.core.errors import CoderError, UserError
 from coder.ui.tui.services import Overview, Services, SessionModel, UserRequest
 from coder.ui.tui.session_screen import SessionScreen
 
@@ -125,7 +125,7 @@ class Conversation:
         self.is_busy = True
         self._screen.begin("" if judges else request.text, has_listener=has_listener)
         try:
-            await self.is_open.wait()
+            await self.wait_open()
             running = await self._services.start(request)
         except CoderError as error:
             self._screen.warn(str(error))
@@ -134,6 +134,16 @@ class Conversation:
         else:
             # A verdict on the user's own change is nothing that requests go on from.
             await self._perform(running, can_continue=not judges)
+
+    async def wait_open(self) -> None:
+        """Wait until the repository is open.
+
+        Raises:
+            UserError: the user has stopped it before.
+        """
+        await self.is_open.wait()
+        if self._stopping:
+            raise UserError("Stopped before it began.")
 
     async def show(self, log: "EventLog") -> None:
         """Show a recorded session, and offer its request again if it did not come to its end."""

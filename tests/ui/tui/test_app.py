@@ -2,6 +2,7 @@ import asyncio
 import threading
 from typing import Any
 
+import pytest
 from textual.events import Key, Paste
 from textual.widgets import Static
 
@@ -212,6 +213,35 @@ async def test_resolves_model_off_event_loop_and_shows_notices() -> None:
         assert "acme:small" in terminal.text
         assert "[keys] files no longer exists." in terminal.text
     assert threads != [threading.main_thread()]
+
+
+@pytest.mark.parametrize("text", ["a bug", "/sessions"])
+async def test_what_is_stopped_before_the_repository_is_open_never_begins(text: str) -> None:
+    may_open, begun = threading.Event(), list[object]()
+
+    def open_repository() -> OpenedRepository:
+        may_open.wait()
+        return OpenedRepository()
+
+    async def start(request: UserRequest) -> RunningSession:
+        begun.append(request)
+        raise UserError("not today")
+
+    def answer(command: str, _text: str) -> list[str]:
+        begun.append(command)
+        return []
+
+    app = app_that(start=start, open=open_repository, answer=answer)
+    async with app.run_test() as pilot:
+        terminal = Stage(app, pilot, FakeSession(), [])
+        try:
+            await terminal.say(text)
+            await pilot.press("escape")
+        finally:
+            may_open.set()
+        await terminal.settle()
+        assert "Stopped before it began" in terminal.text
+        assert begun == []
 
 
 async def test_requests_wait_until_the_repository_is_open() -> None:
