@@ -29,6 +29,14 @@ MAX_WINDOW_LINES = 70
 """Lines of a long definition that are shown."""
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
 MOST_CALLEES = 8
+COMMON_METHODS = frozenset(
+    {
+        *(name for kind in (str, bytes, int, list, dict, set, object) for name in dir(kind)),
+        *("charAt", "concat", "filter", "forEach", "get", "has", "includes", "indexOf", "map", "push", "set"),
+        *("slice", "splice", "test", "then", "toString", "trim", "valueOf", "write", "read", "close"),
+    }
+)
+"""Methods that values of a language have, too: their name alone says nothing of the project's."""
 OWN_RECEIVERS = ("self.", "cls.", "this.")
 COMMON_LINES = 8
 """A word in more lines of a definition than this points at none of them.
@@ -89,7 +97,8 @@ class Excerpt:
                 exact = [other for other in namesakes if other.name == f"{owner}.{match['name']}"]
                 found = exact or [other for other in namesakes if other.kind == "class"][:1]
             elif match["of"]:
-                found = [other for other in namesakes if len(namesakes) == 1 and other.kind == "method"]
+                is_sole = len(namesakes) == 1 and match["name"] not in COMMON_METHODS
+                found = [other for other in namesakes if is_sole and other.kind == "method"]
             else:
                 found = [other for other in namesakes if "." not in other.name]
             callees += [other for other in found if other not in callees]

@@ -164,8 +164,13 @@ def test_shows_method_of_long_class_and_lists_what_it_calls(tmp_path: Path) -> N
 
 
 def test_lists_what_a_place_calls_in_other_files(tmp_path: Path) -> None:
+    """A method that every object has is not taken for the only one here."""
     files = {
-        "slices.js": "export function slice(begin) {\n  return wrap(resolve(begin), print(begin));\n}\n",
+        "slices.js": (
+            "export function slice(begin) {\n"
+            "  return wrap(resolve(begin.date.toString()), print(begin));\n}\n"
+            "class Box {\n  toString() {\n    return '';\n  }\n}\n"
+        ),
         "bounds.js": "export function resolve(begin) {\n  return begin;\n}\n",
         "wraps.js": "export function wrap() {}\n",
         "more/wraps.js": "export function wrap() {}\n",
