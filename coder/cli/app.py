@@ -213,13 +213,12 @@ def _describe_misuse(error: Any, path: str) -> str:
     """Return what is wrong with a command line, and what to do: a request in words is likely an issue."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
     message = explain_invalid_value(error.format_message().replace("Value error, ", "")).rstrip(".")
-    if option := getattr(error, "option_name", ""):
+    if (option := getattr(error, "option_name", "")) and message.startswith("No such option"):
         if advice := _advise_setting(re.sub("^--(no-)?", "", option).replace("-", "_")):
             return f"{path} has no option {option}. {advice}"
-        if message.startswith("No such option"):
-            message = f"{path} has no option {option}"
-            names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.7)
-            return f"{message}. {names}All options: {path} --help"
+        message = f"{path} has no option {option}"
+        names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.7)
+        return f"{message}. {names}All options: {path} --help"
     message = re.sub("^Invalid value for '[^-'][^']*': ", "", message)
     if choice := re.search(r"'(.*)' is not one of (.*)$", message):
         names = suggest_name(choice[1], re.findall(r"'([^']*)'", choice[2]))
