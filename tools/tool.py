@@ -89,7 +89,7 @@ class Tool:
         return {name: getattr(values, name) for name in self.arguments.model_fields}
 
     def _rename_argument(self, payload: object) -> object:
-        """Take a text under a name that other tools have for it for the required argument that lacks."""
+        """Return arguments with the missing required one, if it was sent under a name of `OTHER_NAMES`."""
         if not isinstance(payload, dict):
             return payload
         fields = self.arguments.model_fields

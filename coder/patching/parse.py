@@ -814,7 +814,7 @@ FORMS = {
 BLOCK_BODY = re.compile(
     r"(?<=SEARCH|IGINAL)\n.*?^[ \t>]*>{5,9} ?(?:REPLACE|UPDATED)\b", re.MULTILINE | re.DOTALL
 )
-"""What a block looks for and puts in its place."""
+"""Texts of a block: the one to find, and its replacement."""
 OTHER_DIFF = re.compile(r"^[ \t>]*(?:\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?\n[<>] )", re.MULTILINE)
 MOST_HUNKS = 5_000
 EXPECTED_FORMAT = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."

@@ -41,7 +41,9 @@ outside the worktree (an editable install), the verdict is NOT TESTED. A report 
 environment is kept for a day (`run_store.py`); what has to be confirmed is run a second time under a label of
 its own.
 
-Both sides are built from their own sources by the setting `build` (`build.py`). Packages that tests lack are
-asked about once and installed into an overlay (`dependencies.py`), read-only to later runs. Edits of a search
-and mutants are tried in forks of a process that has collected the tests (`coder/warm`), for information only.
+Both sides are built from their own sources (`build.py`) by the setting `build`, or by what a script of
+package.json runs before its tests, once for each content unless it compiles the tests. Packages that tests
+lack are asked about once and installed into an overlay (`dependencies.py`), read-only to later runs. Edits of
+a search and mutants are tried in forks of a process that has collected the tests (`coder/warm`), for
+information only.
 """

@@ -78,7 +78,7 @@ FETCHES = {
     " in offline mode": "mvn dependency:go-offline",
     "for offline mode": "gradle build",
 }
-"""What gets the packages that a build tool says it cannot fetch, by words of its message."""
+"""Command that fetches the packages of a build tool, by words of its message that some are missing."""
 
 
 def missing_results_problem(command: str, execution: Execution, *, has_tests: bool) -> RunProblem:
