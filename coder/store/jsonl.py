@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
@@ -18,6 +20,8 @@ from coder.core.values import Delivery, EventValue
 from coder.directories import sessions_directory
 
 FORMAT = 3
+HEAD_CHARACTERS = 400
+"""Beginning of a log, with the time of its first record."""
 READABLE = (1, 2, FORMAT)
 """Formats that can be read: the values of events know the names of former fields."""
 
@@ -219,7 +223,16 @@ def _suggest_session(name: str, directories: Sequence[Path]) -> str:
 
 def list_sessions() -> list[Path]:
     """Return the directories of all stored sessions, oldest first."""
-    return sorted(path.parent for path in sessions_directory().glob("*/events.jsonl"))
+    return [log.parent for log in sorted(sessions_directory().glob("*/events.jsonl"), key=_began)]
+
+
+def _began(log: Path) -> tuple[str, str, str]:
+    """Return the order of a session's log: by the second in its id, then by the time of its first record."""
+    name, second = log.parent.name, len("20260101-120000")
+    with suppress(OSError), log.open(encoding="utf-8", errors="replace") as file:
+        if found := re.search(r'"at":"([^"]+)"', file.read(HEAD_CHARACTERS)):
+            return name[:second], found[1], name
+    return name[:second], "", name
 
 
 def list_conversation(directory: Path) -> tuple[Path, ...]:

@@ -116,6 +116,18 @@ def test_sessions_are_found_by_either_end_of_their_id(
         find_session("0260102-b3")
 
 
+def test_sessions_of_one_second_are_ordered_by_their_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for number, name in enumerate(("20260101-120000-f0", "20260101-120000-a1"), start=1):
+        at = datetime(2026, 1, 1, 12, microsecond=number, tzinfo=UTC)
+        store = SessionStore(sessions_directory() / name)
+        store.append(record(1).model_copy(update={"event": STARTED, "at": at}))
+        store.close()
+    assert find_session("last").name == "20260101-120000-a1"
+
+
 def test_has_recorded_session_of_each_strategy() -> None:
     names = {log.name.removeprefix("format-1-") for log in LOGS.glob("format-*")}
     assert {"auto", "committee", "offline", "plan", "tree", "wrong-then-repaired"} <= names
