@@ -61,6 +61,7 @@ AS_BEFORE = RunKind("as tests ran before the change")
 CONFIRMATION = RunKind("again, on the change")
 CONFIRMATION_ON_BASE = RunKind("again, on the base")
 WITH_HELPERS = RunKind("again, with the change's own helpers")
+WITH_HELPERS_ALONE = RunKind("with the change's helpers alone", "impacted", is_large=True)
 COMPARISON = RunKind("base")
 COLLECTION = RunKind("collection on the base")
 

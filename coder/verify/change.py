@@ -80,6 +80,8 @@ class JudgedChange:
     _files: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
     """Files that define tests whose ids are not paths."""
     _changed_tests: dict[str, ChangedTests] = field(init=False, default_factory=dict)
+    _found_users: tuple[str, ...] = field(init=False, default=())
+    """Tests of which a run has shown that they use helpers or data that the change edits."""
 
     def __post_init__(self) -> None:
         is_excluded = match_test_ids(self.excluded)
@@ -132,7 +134,7 @@ class JudgedChange:
 
     def changes_test(self, test: str) -> bool:
         """Tell whether the change adds or edits a test, as far as the syntax of its file tells."""
-        return match_test_ids(self.data_users)(test) or any(
+        return match_test_ids((*self.data_users, *self._found_users))(test) or any(
             self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test)
             for path in self.files_of(test)
         )
@@ -234,7 +236,7 @@ class JudgedChange:
     def own_tests(self) -> tuple[str, ...]:
         """The tests that the change adds or edits, by id; whole files where these cannot be told apart."""
         changed = (test for path in self.test_files for test in self.changed_tests_in(path).selection(path))
-        return (*changed, *self.data_users)
+        return (*changed, *self.data_users, *self._found_users)
 
     @property
     def replaced_tests(self) -> tuple[str, ...]:
@@ -242,7 +244,22 @@ class JudgedChange:
         changed = (
             test for path in self.test_files for test in self.changed_tests_in(path).selection(path, old=True)
         )
-        return (*changed, *self.data_users)
+        found = (test for test in self._found_users if self.before.has_test(test))
+        return (*changed, *self.data_users, *found)
+
+    def learn_users(self, without_sources: TestReport) -> bool:
+        """Count tests that only the change's tests' side turns red as edited; tell whether there are any.
+
+        Nothing in the text of helpers and data need say which tests are made from them.
+        """
+        known = match_test_ids(self.own_tests)
+        red_before = {red.id for red in self.before.failures}
+        self._found_users = tuple(
+            red.id
+            for red in without_sources.failures
+            if red.when != "collect" and red.id not in red_before and not known(red.id)
+        )
+        return bool(self._found_users)
 
     def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
         def is_same(test: str, path: str) -> bool:

@@ -39,6 +39,7 @@ from coder.verify.base import (
     TARGETS_ON_BASE,
     TARGETS_ON_BASE_AGAIN,
     WITH_HELPERS,
+    WITH_HELPERS_ALONE,
     Runs,
     SideRun,
 )
@@ -554,10 +555,18 @@ class Judge:
         if not (facts.targets or facts.still_red or facts.broken):
             known_files = change.test_files
             change.learn_tests(after)
-            if change.test_files != known_files:
+            if change.test_files != known_files or self._finds_users(after):
                 self._run_targets()
             else:
                 self._check_missing_tests(after)
+
+    def _finds_users(self, after: TestReport) -> bool:
+        """Tell whether tests that reach the change are red with nothing but the change's helpers and data."""
+        if not self._change.helpers or not self._change.sources:
+            return False
+        seconds = max(20.0, 2 * after.seconds)
+        report = self.runs.run(WITH_HELPERS_ALONE, "tests", self._scope_tests, seconds)
+        return self._change.learn_users(report)
 
     def _run_as_before(self) -> tuple[Side, TestReport]:
         """Run the tests with what the base has beside sources and tests; return the side that ran, too.
