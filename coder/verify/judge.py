@@ -785,6 +785,12 @@ class Judge:
             SideRun(CONFIRMATION, side, tests), SideRun(CONFIRMATION_ON_BASE, "base", tests)
         )
         blamed = [test for test in tests if not passes(again, test) and passes(on_base, test)]
+        headlines = {result.id: result.failure and result.failure.headline for result in suspected}
+        if measured := [
+            red.id for red in again.failures if red.failure and red.failure.headline != headlines.get(red.id)
+        ]:
+            alone = self.runs.run(CONFIRMATION, side, measured)  # as a time does, which depends on load
+            blamed = [test for test in blamed if not passes(alone, test)]
         if flaky := [test for test in tests if test not in blamed]:
             names = condense_tests(flaky)
             self._facts.note("flaky", f"flaky, or depends on order: {names}")
