@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of, test_name_of
@@ -998,13 +999,17 @@ class Judge:
         self._facts.findings += findings(UNTIED, [text], effect=effect)
 
     def _find_skipped(self) -> list[str]:
-        """Return the tests that the change adds or edits and that are skipped on it, and were not before."""
+        """Return the tests that the change adds or edits and that are skipped on it.
+
+        One that was skipped before counts where its id names data that the change edits.
+        """
+        data = [PurePosixPath(path).name for path in self._change.helpers]
         skipped = {result.id for result in self._change.before.results if result.outcome == "skipped"}
         return [
             result.id
             for result in self._targets.on_change.results
             if result.outcome == "skipped"
-            and result.id not in skipped
+            and (result.id not in skipped or any(name in result.id for name in data))
             and self._change.changes_test(result.id)
         ]
 

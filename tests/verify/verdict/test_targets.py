@@ -275,6 +275,16 @@ def test_names_changed_tests_that_are_skipped(tmp_path: Path) -> None:
     assert [text.partition(": run")[0] for text in describe_open(verdict)] == [line]
 
 
+def test_names_a_case_of_changed_data_that_is_skipped_as_before(tmp_path: Path) -> None:
+    case = f"{SUITE}::test_cases[data/new_python.txt:1]"
+    base = {**BASE, SUITE: f"FILES = ['new_python.txt']\n{OLD_TESTS}", "tests/data/new_python.txt": "1"}
+    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed", "tests/data/new_python.txt": "2"})
+    runner = FakeRunner(lambda files: [*run_suite(files), passed_result(case, "skipped")])
+    verdict = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).judge(trees.patch, ())
+    (line,) = describe_open(verdict)
+    assert line.startswith(f"{case}, added or edited by the change, is skipped here")
+
+
 def test_flaky_target_is_not_held_against_an_issue_that_nobody_gave(tmp_path: Path) -> None:
     class OnlyWithAll(FakeRunner):
         def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
