@@ -102,7 +102,7 @@ def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
     assert verdict == Verdict(
         kind=VerdictKind.PROVEN,
         reason="1 test went from red to green; "
-        "2 of the 2 tests that may use the changed code ran, with no new failure.",
+        "all 2 tests that may use the changed code ran, with no new failure.",
         targets=(ADDED,),
         target_kinds={ADDED: "new"},
         scope="reaching",

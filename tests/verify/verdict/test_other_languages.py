@@ -492,4 +492,4 @@ def test_tests_of_new_file_count_among_all(tmp_path: Path) -> None:
     runner = FileRunner("a.test.js", "b.test.js")
     verdict = judge(tmp_path, base, change, runner)
     assert (verdict.label, runner.ran.count(("a.test.js",))) == ("FIXED", 1)
-    assert "2 of the 2 tests that may use the changed code ran" in verdict.reason
+    assert "all 2 tests that may use the changed code ran" in verdict.reason
