@@ -553,13 +553,14 @@ class Judge:
             if result.id not in known and side == "change" and self._is_new_red(result)
         )
         facts.still_red = (*facts.still_red, *(with_cause(result, before=None) for result in new_reds))
-        if not (facts.targets or facts.still_red or facts.broken):
-            known_files = change.test_files
-            change.learn_tests(after)
-            if change.test_files != known_files or self._finds_users(after):
-                self._run_targets()
-            else:
-                self._check_missing_tests(after)
+        if facts.still_red or facts.broken or any(map(change.changes_test, facts.targets)):
+            return
+        known_files = change.test_files
+        change.learn_tests(after)
+        if change.test_files != known_files or self._finds_users(after):
+            self._run_targets()
+        elif not facts.targets:
+            self._check_missing_tests(after)
 
     def _finds_users(self, after: TestReport) -> bool:
         """Tell whether tests that reach the change are red with nothing but the change's helpers and data."""

@@ -8,6 +8,7 @@ import pytest
 from coder.behavior.comparison import BehaviorComparison, CallAnswer, CallKey, Replayed
 from coder.behavior.runs import find_changed_code
 from coder.behavior.target import coder_values
+from coder.core.value_text import shorten_value
 
 TARGET, GUARD = "tests/test_a.py::test_new", "tests/test_a.py::test_old"
 
@@ -237,6 +238,21 @@ def nest(value: object, depth: int) -> object:
 def test_values_differ_in_what_is_not_written(one: object, other: object) -> None:
     written, again, changed = (coder_values.Texts("/tree").of(value) for value in (one, one, other))
     assert written == again != changed
+
+
+class Parser:
+    def __init__(self, rules: int) -> None:
+        self.rules = [f"rule number {number}" for number in range(rules)]
+
+    def __call__(self, text: str) -> str:
+        return text
+
+
+@pytest.mark.parametrize(("rules", "expected"), [(0, "Parser(rules=[])('ab')"), (39, "Parser(…)('ab')")])
+def test_call_shows_its_arguments_whatever_its_object_holds(rules: int, expected: str) -> None:
+    arguments = {"self": Parser(rules), "text": "ab"}
+    call = coder_values.describe_call(Parser.__call__.__code__, arguments, coder_values.Texts("/tree"))
+    assert shorten_value(call) == expected
 
 
 def test_same_values_are_written_alike_on_both_sides() -> None:

@@ -84,6 +84,12 @@ class Texts:
         digest = zlib.crc32(text.encode("utf-8", "replace"))
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}...#{digest:08x}"
 
+    def of_owner(self, value: Any) -> str:
+        """Return the object of a method call; a long text must not hide the arguments that come after it."""
+        text = self.of(value)
+        is_long = len(text) > LONGEST
+        return f"{type(value).__name__}(...#{zlib.crc32(text.encode()):08x})" if is_long else text
+
     def of(self, value: Any, depth: int = 0) -> str:
         """Return a value as it would be written, as far as possible; by structure where it has no literal."""
         kind: Any = type(value)
@@ -537,9 +543,10 @@ def describe_call(
             elif called == "__new__":
                 called = value.__name__
             else:
-                owner = texts.of_attributes(value) if has_state else texts.of(value)
+                owner = texts.of_attributes(value) if has_state else texts.of_owner(value)
                 texts.shown.setdefault(id(value), value)
-                called = f"{owner if SIMPLE.match(owner) else f'({owner})'}.{called}"
+                owner = owner if SIMPLE.match(owner) else f"({owner})"
+                called = owner if called == "__call__" else f"{owner}.{called}"
         elif name == rest:
             shown += [texts.of(item) for item in value]
         elif name == more:
