@@ -134,7 +134,7 @@ class Config(Value):
     deny_read: tuple[str, ...] = ()
     """Patterns of files that neither tools nor commands may read; `!` in front allows.
 
-    They extend those of coder.permissions.private_files.
+    They extend those of coder.permissions.secrets.
     """
 
     url_hosts: tuple[str, ...] = ()

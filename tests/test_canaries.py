@@ -16,7 +16,7 @@ from coder.core.task import Task
 from coder.core.verdict import VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.existing_change import delivered_diff
+from coder.repo.history import delivered_diff
 from coder.settings import Config
 from coder.strategies.registry import build_strategy
 from coder.wiring.session import Approach, SessionSetup

@@ -33,8 +33,7 @@ import pytest
 from coder.core.events import Answer, QuestionAsked, SessionFinished, ToolFinished, Warned
 from coder.core.messages import Request, ToolMessage
 from coder.models.scripted import ScriptedModel, ScriptStep, load_script
-from coder.permissions.private_files import DENY_READ
-from coder.permissions.secrets import Secrets
+from coder.permissions.secrets import DENY_READ, Secrets
 from coder.sandbox.process import ProcessSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.context import SessionContext

@@ -18,7 +18,7 @@ from coder.core.values import Value
 from coder.core.verdict import TestReport
 from coder.repo.git import Git, find_checkout
 from coder.repo.repository import SessionRepository
-from coder.repo.trees import apply_to_tree, changed_entries, compose_tree
+from coder.repo.worktrees import apply_to_tree, changed_entries, compose_tree
 from coder.verify.run import PytestRunner
 from coder.wiring.project_runtime import ProjectRuntime
 from coder.wiring.session import RuntimeOptions, open_runtime

@@ -103,7 +103,7 @@ def end_now(exit_code: int = INTERRUPTED) -> NoReturn:
 
 
 def _clean_up() -> None:
-    from coder.repo.recovery import remove_own_traces
+    from coder.repo.repository import remove_own_traces
 
     _terminate_children()
     remove_own_traces(sessions_directory())

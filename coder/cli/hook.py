@@ -76,7 +76,7 @@ def install(
     """
     from coder.hooks.agents import find_program, hook_command, install_entries
     from coder.hooks.git_hook import install_hook
-    from coder.repo.existing_change import find_hooks_directory
+    from coder.repo.history import find_hooks_directory
 
     agent = None if owner == "git" else _find_agent(owner)
     program = find_program(absolute=absolute)
@@ -103,7 +103,7 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
     """Remove the hook; all other settings and hooks are kept."""
     from coder.hooks.agents import remove_entries
     from coder.hooks.git_hook import remove_hook
-    from coder.repo.existing_change import find_hooks_directory
+    from coder.repo.history import find_hooks_directory
 
     if owner == "git":
         _refuse_user(user)
@@ -125,7 +125,7 @@ def status(repo: RepositoryOption = Path()) -> None:
     from coder.hooks.agents import AGENTS, has_entries
     from coder.hooks.git_hook import has_hook
     from coder.hooks.judging import find_last_session
-    from coder.repo.existing_change import find_hooks_directory
+    from coder.repo.history import find_hooks_directory
 
     root = find_git(repo).directory
     print(f"{'trust':<8} {_describe_trust(root)}")

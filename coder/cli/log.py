@@ -284,7 +284,7 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
     from coder.cli.terminal import can_review, review_on_terminal
     from coder.core.events import FilesChanged, newest_event
-    from coder.repo.existing_change import delivered_diff
+    from coder.repo.history import delivered_diff
     from coder.session.report import best_attempt, find_attempt
     from coder.store.jsonl import boundary_events, read_records
 

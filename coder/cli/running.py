@@ -16,7 +16,7 @@ from coder.cli.terminal import can_review, review_on_terminal
 from coder.core.errors import UserError
 from coder.core.events import DeliverNow, Stop
 from coder.core.task import Task
-from coder.repo.existing_change import delivered_diff
+from coder.repo.history import delivered_diff
 from coder.session.log import run_and_follow
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole, read_answer

@@ -357,7 +357,7 @@ class InterfaceServices:
 
     def list_paths(self) -> Sequence[str]:
         from coder.files.ripgrep import list_paths
-        from coder.permissions.private_files import readable_paths
+        from coder.permissions.secrets import readable_paths
 
         try:
             paths = list_paths(self.root)

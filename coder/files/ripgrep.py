@@ -23,7 +23,7 @@ from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # the package has
 
 from coder.core.errors import ToolError
 from coder.files.regular_files import find_special_files
-from coder.permissions.private_files import DENY_READ, readable_paths
+from coder.permissions.secrets import DENY_READ, readable_paths
 
 SEARCH_SECONDS = 20.0
 CHUNK_BYTES = 1 << 20

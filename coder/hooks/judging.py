@@ -10,8 +10,8 @@ from coder.core.errors import CoderError, UserError
 from coder.core.paths import is_test_path
 from coder.directories import state_directory
 from coder.hooks.agents import Agent, AgentSession, read_session, state_file, text_digest, write_session
-from coder.repo.existing_change import PushedBranch, WorkTreeState, find_pushed_branches, read_work_tree
 from coder.repo.git import state_lock
+from coder.repo.history import PushedBranch, WorkTreeState, find_pushed_branches, read_work_tree
 
 if TYPE_CHECKING:
     from coder.api.results import Result

@@ -17,8 +17,7 @@ from coder.repo.delivery import (
     remove_notes,
 )
 from coder.repo.git import Git, find_checkout
-from coder.repo.trees import changed_entries, encode_diff, make_patch, merge_change
-from coder.repo.worktrees import find_filter_drivers
+from coder.repo.worktrees import changed_entries, encode_diff, find_filter_drivers, make_patch, merge_change
 
 UNFINISHED_OPERATIONS = {
     "rebase-merge": "a rebase",

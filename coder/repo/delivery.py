@@ -10,8 +10,8 @@ from coder.core.errors import GitError, IdentityError, SigningError
 from coder.core.text import sanitize_text
 from coder.core.values import Delivery, NewCommit
 from coder.files.regular_files import replace_text
-from coder.repo import trees
 from coder.repo.git import CODER_IDENTITY, Git, repository_lock
+from coder.repo.worktrees import diff_trees
 
 NOTES_REF = "refs/notes/coder"
 STEP_TRAILER = "Coder-Step"
@@ -312,7 +312,7 @@ class PendingDelivery:
             self.git, slug=self.slug, session=self.session, commit=self.commit
         )
         return Delivery(
-            diff=trees.diff_trees(self.git, old=delivery_base(self.git, self.commit), new=self.commit),
+            diff=diff_trees(self.git, old=delivery_base(self.git, self.commit), new=self.commit),
             branch=branch,
             commit=self.commit,
         )

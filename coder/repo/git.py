@@ -17,7 +17,7 @@ from typing import Protocol
 
 from coder.core.errors import GitError, RepositoryFault, UserError
 from coder.files.regular_files import ScratchDirectory, find_special_files, lock_file, read_regular
-from coder.permissions.private_files import parse_configuration, safe_configuration
+from coder.permissions.secrets import parse_configuration, safe_configuration
 
 MINIMUM_VERSION = (2, 30)
 PRESERVED_VARIABLES = re.compile(

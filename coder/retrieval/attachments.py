@@ -13,7 +13,7 @@ from coder.core.task import Attachment
 from coder.files.regular_files import LARGEST_BYTES, is_within, read_regular
 from coder.index.index import SymbolIndex
 from coder.index.parsers import match_definitions
-from coder.permissions.private_files import DENY_READ, is_read_denied
+from coder.permissions.secrets import DENY_READ, is_read_denied
 from coder.python.source import split_lines
 from coder.workspace.workspace import format_count, number_lines
 

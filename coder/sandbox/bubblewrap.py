@@ -14,8 +14,12 @@ from functools import cache
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.sandbox import seccomp
 from coder.sandbox.backend import CommandSpec, MountSourceMissing, WrappedCommand
+from coder.sandbox.confinement import (
+    NAMESPACED_FAMILIES,
+    build_filter,
+    is_machine_supported,
+)
 from coder.sandbox.view import FileSystemView
 
 FILTER_DESCRIPTOR = 100
@@ -50,8 +54,8 @@ class Bubblewrap:
             for number, (path, _) in replaced.items()
             for argument in ("--ro-bind-data", str(number), str(path))
         ]
-        if seccomp.is_machine_supported():
-            data[FILTER_DESCRIPTOR] = seccomp.build_filter(families=seccomp.NAMESPACED_FAMILIES)
+        if is_machine_supported():
+            data[FILTER_DESCRIPTOR] = build_filter(families=NAMESPACED_FAMILIES)
             arguments += ["--seccomp", str(FILTER_DESCRIPTOR)]
         arguments += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]
         # Without a network namespace the abstract sockets of this machine are reachable; Landlock blocks them

@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.sandbox import seccomp
 from coder.sandbox.backend import CommandSpec, WrappedCommand
 from coder.sandbox.broker import can_broker, can_share_sockets
-from coder.sandbox.confinement import landlock_abi
+from coder.sandbox.confinement import (
+    NAMESPACED_FAMILIES,
+    build_filter,
+    is_machine_supported,
+    landlock_abi,
+    metadata_calls,
+    socket_calls,
+)
 from coder.sandbox.view import may_contain_keys
 
 OLDEST_ABI = 3
@@ -22,7 +28,7 @@ SCOPED_ABI = 6
 SHARED_MEMORY = Path("/dev/shm")
 OWN_NAMES = ("sem.", "psm_")
 """Starts of names of semaphores, and of Python's shared memory."""
-INTERNET_FAMILIES = seccomp.NAMESPACED_FAMILIES[1:]
+INTERNET_FAMILIES = NAMESPACED_FAMILIES[1:]
 """Without AF_UNIX: Landlock cannot refuse a connection to a socket in the file system."""
 
 
@@ -42,11 +48,11 @@ class Landlock:
         if self._abi < OLDEST_ABI:
             available = f"version {self._abi} of it" if self._abi else "none"
             raise SandboxError(f"this kernel has {available}; version {OLDEST_ABI} (Linux 6.2) is needed")
-        if not seccomp.is_machine_supported():
+        if not is_machine_supported():
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
-        self._metadata = seccomp.metadata_calls() if can_broker() else {}
+        self._metadata = metadata_calls() if can_broker() else {}
         self._shared_memory = (str(SHARED_MEMORY),) if is_unused(SHARED_MEMORY) else ()
-        self._sockets = seccomp.socket_calls() if self._metadata and can_share_sockets() else {}
+        self._sockets = socket_calls() if self._metadata and can_share_sockets() else {}
 
     @property
     def limitations(self) -> str:
@@ -99,7 +105,7 @@ class Landlock:
             "write": [*map(str, view.writable), *self._shared_memory, *(f"/dev/{name}" for name in DEVICES)],
             "network": network,
             "scoped": True,
-            "filter": seccomp.build_filter(
+            "filter": build_filter(
                 families=INTERNET_FAMILIES if network else (),
                 shares_namespaces=True,
                 brokered=tuple(brokered),

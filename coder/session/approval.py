@@ -19,17 +19,18 @@ from coder.permissions.command_rules import (
     SCRATCH,
     Action,
     Mode,
+    ParsedCommand,
     ProgramRun,
     Rule,
     depends_on_arguments,
     find_built_in_rule,
     find_program_runs,
     may_leave_root,
+    parse_command,
     pipes_download_into_shell,
     select_rule,
 )
-from coder.permissions.private_files import is_read_denied
-from coder.permissions.shell import ParsedCommand, parse_command
+from coder.permissions.secrets import is_read_denied
 from coder.session.log import EventLog
 
 FindProgram = Callable[[str], str | None]

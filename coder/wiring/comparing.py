@@ -9,7 +9,7 @@ from coder.behavior.runs import find_changed_code
 from coder.core.errors import UserError
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress
-from coder.repo.existing_change import resolve_change
+from coder.repo.history import resolve_change
 from coder.verify.layout import test_file_predicate
 from coder.verify.select import project_files, select_test_files
 from coder.verify.trees import ChangeSplit, read_texts

@@ -15,7 +15,7 @@ from coder.directories import sessions_directory
 from coder.patching.git_hunks import split_git_diff
 from coder.repo.delivery import PendingDelivery, has_change
 from coder.repo.git import find_checkout, session_lock
-from coder.repo.recovery import recover_abandoned
+from coder.repo.repository import recover_abandoned
 from coder.session.continuation import Continuation, read_continuation
 from coder.session.delivery import INTERRUPTED
 from coder.session.log import EventLog

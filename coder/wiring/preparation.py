@@ -10,7 +10,7 @@ from coder.core.phases import Policy
 from coder.core.task import Attachment
 from coder.directories import index_database, state_directory
 from coder.index.index import SymbolIndex
-from coder.permissions.private_files import DENY_READ
+from coder.permissions.secrets import DENY_READ
 from coder.retrieval.attachments import attach_mentions
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue

@@ -25,8 +25,7 @@ from coder.core.values import Environment
 from coder.directories import index_database, state_directory
 from coder.repo.repository import SessionRepository
 from coder.sandbox.choice import UNSAFE_FLAG
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.wrappers import BoundedSandbox
+from coder.sandbox.process import BoundedSandbox, ProcessSandbox
 from coder.settings import Config
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds

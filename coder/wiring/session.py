@@ -24,18 +24,15 @@ from coder.directories import index_database, sandbox_notice_file, sessions_dire
 from coder.index.index import SymbolIndex
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
 from coder.models.scripted import ScriptedModel, load_script
-from coder.permissions.private_files import DENY_READ
-from coder.permissions.secrets import PLACEHOLDER, Secrets, secret_environment_values
-from coder.repo.existing_change import find_conflicts, has_tree, resolve_change
+from coder.permissions.secrets import DENY_READ, PLACEHOLDER, Secrets, secret_environment_values
 from coder.repo.git import find_checkout, session_lock
-from coder.repo.recovery import remove_discarded
-from coder.repo.repository import SessionRepository, open_repository
+from coder.repo.history import find_conflicts, has_tree, resolve_change
+from coder.repo.repository import SessionRepository, open_repository, remove_discarded
 from coder.repo.worktrees import list_briefly
 from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import BackendChoice, require_backend
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.wrappers import ResidueSandbox
+from coder.sandbox.process import ProcessSandbox, ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker
 from coder.session.context import Judging, ModelAccess, RunElsewhere, SessionContext, Strategy

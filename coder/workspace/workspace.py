@@ -19,8 +19,7 @@ from coder.files.regular_files import is_within, read_regular, read_regular_text
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
 from coder.patching.plan import ConfinedTree, TextFile, decode_source
-from coder.permissions.private_files import DENY_READ, is_read_denied
-from coder.permissions.secrets import Secrets
+from coder.permissions.secrets import DENY_READ, Secrets, is_read_denied
 
 
 def matches_path(path: str, pattern: str) -> bool:
@@ -48,7 +47,7 @@ class Workspace:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables of commands, such as the import path that puts this worktree before an installed copy."""
     deny_read: tuple[str, ...] = DENY_READ
-    """Patterns of files whose content is not shown, as in `coder.permissions.private_files`."""
+    """Patterns of files whose content is not shown, as in `coder.permissions.secrets`."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
     """Masks what the model sees, and restores it in the file that a patch changes."""
     read_only: bool = False

@@ -6,7 +6,7 @@ import pytest
 from coder.core.errors import UserError
 from coder.files.regular_files import read_regular
 from coder.repo.artifacts import copy_artifacts
-from coder.repo.existing_change import resolve_change
+from coder.repo.history import resolve_change
 from coder.settings import collect_settings
 from coder.verify.layout import pytest_options
 from coder.verify.project import find_hints

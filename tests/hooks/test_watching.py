@@ -10,7 +10,7 @@ import pytest
 from coder import api
 from coder.core.errors import UserError
 from coder.hooks.judging import watch_verdicts
-from coder.repo.existing_change import read_work_tree
+from coder.repo.history import read_work_tree
 from tests.builders import repo
 
 Judge = Callable[..., api.Result]

@@ -7,11 +7,11 @@ from coder.permissions.command_rules import (
     find_built_in_rule,
     find_program_runs,
     may_leave_root,
+    parse_command,
     parse_rule,
     pipes_download_into_shell,
     select_rule,
 )
-from coder.permissions.shell import parse_command
 from tests.builders import lines, write
 
 

@@ -1,4 +1,4 @@
-from coder.permissions.private_files import parse_configuration, safe_configuration
+from coder.permissions.secrets import parse_configuration, safe_configuration
 
 
 def test_parses_configuration_as_git_does() -> None:

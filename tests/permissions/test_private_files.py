@@ -1,6 +1,6 @@
 import pytest
 
-from coder.permissions.private_files import DENY_READ, is_read_denied, readable_paths
+from coder.permissions.secrets import DENY_READ, is_read_denied, readable_paths
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import shlex
 
 import pytest
 
-from coder.permissions.shell import parse_command
+from coder.permissions.command_rules import parse_command
 from tests.builders import paragraphs
 
 

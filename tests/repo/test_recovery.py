@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo import recovery
+from coder.repo import repository
 from coder.repo.delivery import PendingDelivery
 from coder.repo.git import session_lock
-from coder.repo.recovery import SessionPaths, recover_abandoned
-from coder.repo.repository import open_repository
+from coder.repo.repository import SessionPaths, open_repository, recover_abandoned
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
 
@@ -153,7 +152,7 @@ def test_recovers_despite_missing_repository(tmp_path: Path) -> None:
 
 
 def test_worktrees_lie_in_no_hidden_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "VISIBLE_DIRECTORY", tmp_path)
+    monkeypatch.setattr(repository, "VISIBLE_DIRECTORY", tmp_path)
     state = tmp_path / "home" / ".local" / "state" / "s1"
 
     def worktrees() -> Path:

@@ -31,8 +31,7 @@ from coder.core.ports import Limits
 from coder.patching.plan import ConfinedTree
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.bubblewrap import Bubblewrap
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.wrappers import ResidueSandbox
+from coder.sandbox.process import ProcessSandbox, ResidueSandbox
 from tests.sandbox.processes import MARK, all_gone, has_appeared
 from tests.sandbox.stage import Stage
 

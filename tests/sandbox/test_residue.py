@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.core.ports import Execution
-from coder.sandbox.wrappers import ResidueSandbox, survey_worktree
+from coder.sandbox.process import ResidueSandbox, survey_worktree
 from tests.builders import write
 from tests.tools.fakes import FakeSandbox
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.existing_change import ExistingChange, resolve_change
+from coder.repo.history import ExistingChange, resolve_change
 from tests.builders import git, repo, write
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.existing_change import resolve_change
 from coder.repo.git import FAULTS, find_checkout
+from coder.repo.history import resolve_change
 from tests.builders import git, repo, write
 
 FILES = {"a.py": "A = 1\n", "b.py": "B = 1\n", "data.bin": "x\n"}

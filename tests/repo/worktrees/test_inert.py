@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.existing_change import resolve_change
 from coder.repo.git import find_checkout
-from coder.repo.history import GitHistory
+from coder.repo.history import GitHistory, resolve_change
 from tests.builders import git, repo, write
 from tests.repo.opened import open_candidate, open_session_repository
 

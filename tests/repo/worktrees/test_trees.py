@@ -1,7 +1,7 @@
 import subprocess
 from pathlib import Path
 
-from coder.repo import trees
+from coder.repo import worktrees
 from coder.repo.git import find_checkout
 from tests.builders import git, repo, write
 
@@ -22,7 +22,7 @@ def commit(root: Path, files: dict[str, str | None], *, parent: str = "HEAD") ->
 def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
     new = commit(root, {"a.py": "two\n"})
-    plain = trees.diff_trees(find_checkout(root).git, old="main", new=new)
+    plain = worktrees.diff_trees(find_checkout(root).git, old="main", new=new)
     for key, value in {
         "diff.noprefix": "true",
         "diff.mnemonicPrefix": "true",
@@ -33,7 +33,7 @@ def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
         "diff.evil.command": f"touch {tmp_path}/ran",
     }.items():
         git(root, "config", key, value)
-    assert trees.diff_trees(find_checkout(root).git, old="main", new=new) == plain
+    assert worktrees.diff_trees(find_checkout(root).git, old="main", new=new) == plain
     assert "--- a/a.py\n+++ b/a.py\n" in plain
     assert not (tmp_path / "ran").exists()
 
@@ -46,7 +46,7 @@ def test_composes_some_paths_of_a_tree_deletions_included(tmp_path: Path) -> Non
         root, {"a.py": "changed\n", "b.py": None, "tests/t.py": "changed\n", "tests/u.py": None, "f": None}
     )
     new = commit(root, {"f/inner.py": "f\n"}, parent=new)
-    tree = trees.compose_tree(
+    tree = worktrees.compose_tree(
         find_checkout(root).git, old="main", new=new, paths=["tests/", "b.py", "f", "absent.py"]
     )
     assert git(root, "diff", "--no-renames", "--name-status", "main", tree).split("\n") == [
@@ -76,7 +76,7 @@ def test_rebases_change_over_other_work_in_same_file(tmp_path: Path) -> None:
         },
         parent=old,
     )
-    tree = trees.merge_change(find_checkout(root).git, old=old, new=new, onto="main")
+    tree = worktrees.merge_change(find_checkout(root).git, old=old, new=new, onto="main")
     assert tree is not None
     assert git(root, "diff", "--name-only", "main", tree).split() == ["a.py", "test.py"]
     assert git(root, "show", f"{tree}:a.py") + "\n" == LINES.replace("line 20", "line 20, fixed")
@@ -88,8 +88,8 @@ def test_does_not_rebase_change_that_needs_other_work(tmp_path: Path) -> None:
     same_line = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, fixed\n")}, parent=old)
     new_file = commit(root, {"new.py": "fixed\n"}, parent=old)
     door = find_checkout(root).git
-    assert trees.merge_change(door, old=old, new=same_line, onto="main") is None
-    assert trees.merge_change(door, old=old, new=new_file, onto="main") is None
+    assert worktrees.merge_change(door, old=old, new=same_line, onto="main") is None
+    assert worktrees.merge_change(door, old=old, new=new_file, onto="main") is None
 
 
 def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
@@ -102,13 +102,13 @@ def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
     (root / "data").write_bytes(bytes(range(255, -1, -1)))
     new = commit(root, {}, parent=old)
     door = find_checkout(root).git
-    tree = trees.merge_change(door, old=old, new=new, onto=start)
+    tree = worktrees.merge_change(door, old=old, new=new, onto=start)
     assert tree is not None
     assert git(root, "ls-tree", tree, "run.sh").startswith("100755")
     git(root, "checkout", "-q", start)
     (root / "data").write_bytes(b"\0other")
     other = commit(root, {}, parent="HEAD")
-    assert trees.merge_change(door, old=old, new=new, onto=other) is None
+    assert worktrees.merge_change(door, old=old, new=new, onto=other) is None
 
 
 def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:
     subprocess.run(
         ["git", "apply"],
         cwd=root,
-        input=trees.diff_trees(find_checkout(root).git, old="main", new=new).encode(),
+        input=worktrees.diff_trees(find_checkout(root).git, old="main", new=new).encode(),
         check=True,
     )
     assert (root / "image").read_bytes() == bytes(range(256))
@@ -134,4 +134,4 @@ def test_does_not_merge_links_as_text(tmp_path: Path) -> None:
         (root / "link").symlink_to(f"{first}\n1\n2\n3\n4\n{last}")
         commits.append(commit(root, {}))
     old, ours, theirs = commits
-    assert trees.merge_change(find_checkout(root).git, old=old, new=theirs, onto=ours) is None
+    assert worktrees.merge_change(find_checkout(root).git, old=old, new=theirs, onto=ours) is None

@@ -11,7 +11,7 @@ from coder.core.phases import READ_ONLY, Policy
 from coder.core.ports import Limits
 from coder.sandbox.container import GUARD_SCRIPT, Container, client_environment
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.toolchain import build_environment
+from coder.sandbox.view import build_environment
 from tests.builders import git, repo, write
 
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from coder.sandbox.seccomp import (
+from coder.sandbox.confinement import (
     ALLOW,
     AT_LEAST,
     EQUAL,

@@ -14,7 +14,7 @@ from coder.core.errors import SandboxError
 from coder.core.ports import Limits
 from coder.sandbox.landlock import SHARED_MEMORY, Landlock, is_unused
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.toolchain import build_environment
+from coder.sandbox.view import build_environment
 from tests.builders import write
 from tests.portable import adopts_orphans
 from tests.sandbox.processes import MARK, all_gone, child_processes, has_appeared, marked_processes

@@ -11,7 +11,7 @@ import pytest
 from coder.core.ports import Execution, Limits
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.toolchain import BuildDirectories
+from coder.sandbox.view import BuildDirectories
 from tests.builders import repo, write, write_tree
 
 CREDENTIALS = (

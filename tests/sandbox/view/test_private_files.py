@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.permissions.private_files import DENY_READ
+from coder.permissions.secrets import DENY_READ
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.view import find_private_files
 from tests.builders import write

@@ -13,8 +13,7 @@ from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.confinement import landlock_abi
 from coder.sandbox.landlock import SCOPED_ABI, visible_paths
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.toolchain import toolchain_directories
-from coder.sandbox.view import git_directory, repository_contains, sanitize_config
+from coder.sandbox.view import git_directory, repository_contains, sanitize_config, toolchain_directories
 from tests.builders import git, repo, write
 
 
