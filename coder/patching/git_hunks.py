@@ -1,7 +1,7 @@
 """Hunks of a git diff: numbering, edits, and the diff of a selection of them; unidiff parses them.
 
-`parse.py` makes a well-formed diff of what models write, and reads its hunks here. It drops prose, fences and
-whatever git does not need; here every byte of a diff stays, also what cannot be read.
+`parse.py` reads what models write, and drops prose, fences and whatever git does not need; here every byte of
+a diff stays, also what cannot be read.
 """
 
 import re

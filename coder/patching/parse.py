@@ -3,13 +3,12 @@
 import difflib
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from coder.core.errors import PatchError
-from coder.patching.git_hunks import diff_lines, parse_hunks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +37,15 @@ class ChangedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class PatchHunk:
-    number: int
+    number: int = 0
     """From 1, within its file."""
-    start: int
+    start: int = 0
     """The line of the old file in the header, from 1; 0 where there is none."""
     new_start: int = 0
     """The line of the new file in the header."""
-    section: str
+    section: str = ""
     """The header's text after the second @@; several lines name a class and a function in it."""
-    lines: tuple[HunkLine, ...]
+    lines: tuple[HunkLine, ...] = ()
     tail: int = 0
     """Number of last lines that may be prose below the diff."""
 
@@ -105,21 +104,7 @@ class PatchHunk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RawHunk:
-    """One hunk, every line with its mark; the counts of its header are dropped."""
-
-    start: int = 0
-    """The line of the old file in the header; 0 where there is none."""
-    new_start: int = 0
-    section: str = ""
-    """The header's text after the second @@."""
-    lines: tuple[str, ...]
-    tail: int = 0
-    """Number of last lines that may be prose below the diff."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RawFile:
+class FilePatch:
     """One file's part of a diff, names as written but without timestamps and quotes."""
 
     old: str = ""
@@ -136,66 +121,44 @@ class RawFile:
     binary: bool = False
     hints: tuple[str, ...] = ()
     """Words above the hunks that may name the file, nearest first, where no header does."""
-    hunks: tuple[RawHunk, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilePatch:
-    header: RawFile
-    """The names and git's metadata, as written, without the hunks."""
-    hunks: tuple[PatchHunk, ...]
-    """Hunks that change something."""
+    hunks: tuple[PatchHunk, ...] = ()
 
 
 def parse_diff(text: str) -> tuple[FilePatch, ...]:
     """Parse the diff in a model's text.
 
     Raises:
-        PatchError: there is none, or a line of it would be lost.
+        PatchError: there is none.
     """
-    return tuple(map(_file_patch, split_diff(text)))
+    return tuple(map(_with_changes, split_diff(text)))
 
 
-def _file_patch(raw: RawFile) -> FilePatch:
-    if raw.binary:
+def _with_changes(file: FilePatch) -> FilePatch:
+    """Return a file's patch with its hunks numbered, without those that change nothing."""
+    if file.binary:
         raise PatchError(
-            f"{raw.new or raw.old}: binary patches are not supported. Only text files can be changed."
+            f"{file.new or file.old}: binary patches are not supported. Only text files can be changed."
         )
-    hunks = _read_hunks(tuple(hunk for hunk in raw.hunks if hunk.lines))
-    return FilePatch(header=replace(raw, hunks=()), hunks=tuple(hunk for hunk in hunks if hunk.runs))
-
-
-def _read_hunks(raw: tuple[RawHunk, ...]) -> tuple[PatchHunk, ...]:
-    line_groups = [
-        [
-            HunkLine(mark=line.sign, text=line.text.removesuffix("\n"), ends=line.text.endswith("\n"))
-            for line in diff_lines(parsed)
-        ]
-        for parsed in parse_hunks("".join(map(_well_formed, raw)))
-    ]
-    changed_lines = [f"{line.mark}{line.text}" for lines in line_groups for line in lines if line.mark != " "]
-    if changed_lines != [line for hunk in raw for line in hunk.lines if line.startswith(("+", "-"))]:
-        raise PatchError(
-            "The diff cannot be read without losing some of its + and - lines. Send it again "
-            "as a plain unified diff."
-        )
-    return tuple(
-        PatchHunk(
+    hunks = [
+        replace(
+            hunk,
             number=number,
-            start=raw_hunk.start,
-            new_start=raw_hunk.new_start,
-            section=raw_hunk.section,
-            lines=(*_unrepeat(lines[: len(lines) - raw_hunk.tail]), *lines[len(lines) - raw_hunk.tail :]),
-            tail=raw_hunk.tail,
+            lines=(*_unrepeat(hunk.without_tail.lines), *hunk.lines[len(hunk.lines) - hunk.tail :]),
         )
-        for number, (lines, raw_hunk) in enumerate(zip(line_groups, raw, strict=True), 1)
-    )
+        for number, hunk in enumerate(filter(lambda hunk: hunk.lines, file.hunks), 1)
+    ]
+    return replace(file, hunks=tuple(hunk for hunk in hunks if hunk.runs))
 
 
-def _well_formed(hunk: RawHunk) -> str:
-    old = sum(line.startswith((" ", "-")) for line in hunk.lines)
-    new = sum(line.startswith((" ", "+")) for line in hunk.lines)
-    return f"@@ -{hunk.start},{old} +{hunk.start},{new} @@\n" + "".join(f"{line}\n" for line in hunk.lines)
+def read_lines(marked: Iterable[str]) -> tuple[HunkLine, ...]:
+    """Return the lines of a hunk, of which each has its mark."""
+    lines: list[HunkLine] = []
+    for line in marked:
+        if line != NO_NEWLINE:
+            lines.append(HunkLine(mark=line[0], text=line[1:]))
+        elif lines:
+            lines[-1] = replace(lines[-1], ends=False)
+    return tuple(lines)
 
 
 def _unrepeat(lines: Sequence[HunkLine]) -> tuple[HunkLine, ...]:
@@ -226,25 +189,24 @@ def _unrepeat_run(run: tuple[HunkLine, ...]) -> Sequence[HunkLine]:
 
 
 GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
-GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
 GIT_PREFIXES = re.compile(
-    r'^diff --git "?(?P<old>[^/" ]+)/(?P<name>.+?)"? "?(?P<new>[^/" ]+)/(?P=name)"?\s*$'
+    r'^diff --git "?(?P<old>[abciow])/(?P<name>.+?)"? "?(?!(?P=old))(?P<new>[abciow])/(?P=name)"?\s*$'
 )
+"""Also what diff.mnemonicPrefix and `git diff -R` put before names, unlike the directories of two names."""
+GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
 HUNK = re.compile(
     r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? "
     r"\+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$"
 )
 BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
-GIT_BLOB = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+|(?:new file|deleted file|old|new) mode \d")
 METADATA = re.compile(r"(?:new file|deleted file|old|new) mode \d+$|(?:rename|copy) (?:from|to) .+$")
-PREFIX = re.compile(r"^[ab]/")
+PREFIX = re.compile(r"^[abciow]/")
 LINES_OF_HINTS = 4
 
 
-def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
+def read_unified(lines: Sequence[str]) -> Iterator[FilePatch]:
     """Yield the files of a diff; an empty part yields an empty value."""
-    lines = _with_usual_prefixes(lines)
-    current = RawFile()
+    current, prefixes = FilePatch(), None
     is_header_complete = True  # False while a git header still lacks its --- and +++ lines
     index = 0
     while index < len(lines):
@@ -252,21 +214,28 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
         if header:
             if is_header_complete or _names_differ(current, header[:2]):
                 yield current
-                current = RawFile()
+                current, prefixes = FilePatch(), None
+            if prefixes and not current.renamed_from:
+                header = (
+                    header[0].replace(f"{prefixes['old']}/", "a/", 1),
+                    header[1].replace(f"{prefixes['new']}/", "b/", 1),
+                    header[2],
+                )
             current, is_header_complete = replace(current, old=header[0], new=header[1]), True
             index += header[2]
             if _starts_body(lines, index):
-                hunk, index = _read_unified(lines, index, RawHunk(lines=()))
+                hunk, index = _read_unified(lines, index, PatchHunk())
                 current = replace(current, hunks=(hunk,))
         elif line.startswith("@@"):
             if not _has_name(current) and (hints := find_hints_above(lines, index)):
                 yield current
-                current = RawFile(hints=hints)
+                current = FilePatch(hints=hints)
             hunk, index = _hunk(lines, index)
             current, is_header_complete = replace(current, hunks=(*current.hunks, hunk)), True
         elif line.startswith("diff --git "):
             yield current
             current, is_header_complete = _from_git_header(line), False
+            prefixes = GIT_PREFIXES.match(line)
             index += 1
         else:
             if is_header_complete and not current.hunks and not _has_name(current) and METADATA.match(line):
@@ -274,40 +243,6 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
             current = _with_metadata(current, line) if not is_header_complete else current
             index += 1
     yield current
-
-
-def _with_usual_prefixes(lines: Sequence[str]) -> list[str]:
-    """Return the lines with a/ and b/ for what diff.mnemonicPrefix and --src-prefix put before names."""
-    result: list[str] = []
-    for number, line in enumerate(lines):
-        if number < len(result):
-            continue
-        header = [line]
-        if line.startswith("diff --git "):
-            header += takewhile(
-                lambda below: not below.startswith(("diff --git ", "@@")), lines[number + 1 :]
-            )
-        result += _with_usual_prefix(header)
-    return result
-
-
-def _with_usual_prefix(header: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a header with a/ and b/; only git writes a blob or mode, and one path twice.
-
-    Of a renamed file git writes the names without prefixes, too.
-    """
-    match = GIT_PREFIXES.match(header[0])
-    if match is None or match["old"] == match["new"] or not any(map(GIT_BLOB.match, header)):
-        return header
-    if any(line.startswith(("rename ", "copy ")) for line in header):
-        return header
-    quote = '"' if '"' in header[0] else ""
-    name = f"/{match['name']}{quote}"
-    usual = {f"--- {quote}{match['old']}/": f"--- {quote}a/", f"+++ {quote}{match['new']}/": f"+++ {quote}b/"}
-    below = list(header[1:])
-    for prefix, replacement in usual.items():
-        below = [line.replace(prefix, replacement, 1) if line.startswith(prefix) else line for line in below]
-    return [f"diff --git {quote}a{name} {quote}b{name}", *below]
 
 
 def parse_file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
@@ -344,7 +279,7 @@ def find_hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hints))
 
 
-def _names_differ(file: RawFile, names: tuple[str, str]) -> bool:
+def _names_differ(file: FilePatch, names: tuple[str, str]) -> bool:
     """Tell whether an open git header names other files than the names below it."""
     pairs = [
         (PREFIX.sub("", own), PREFIX.sub("", name))
@@ -353,7 +288,7 @@ def _names_differ(file: RawFile, names: tuple[str, str]) -> bool:
     return any(own != name and own and DEV_NULL not in (own, name) for own, name in pairs)
 
 
-def _has_name(file: RawFile) -> bool:
+def _has_name(file: FilePatch) -> bool:
     return bool(file.old or file.new or file.renamed_from)
 
 
@@ -366,24 +301,24 @@ def _starts_body(lines: Sequence[str], index: int) -> bool:
     )
 
 
-def _from_git_header(line: str) -> RawFile:
+def _from_git_header(line: str) -> FilePatch:
     """Parse a git header; it is unambiguous only where both names are the same or contain no space.
 
     Elsewhere later lines give the names.
     """
-    if match := GIT_HEADER.match(line):
+    if match := GIT_PREFIXES.match(line) or GIT_HEADER.match(line):
         name = unquote_name(f'"{match["name"]}"') if '"' in line else match["name"]
-        return RawFile(old=f"a/{name}", new=f"b/{name}")
+        return FilePatch(old=f"a/{name}", new=f"b/{name}")
     if (match := GIT_RENAME.match(line)) and "dev/null" in match.groups():
-        return RawFile(
+        return FilePatch(
             old=parse_header_name(f"--- {match['old']}"), new=parse_header_name(f"+++ {match['new']}")
         )
     if match:
-        return RawFile(renamed_from=match["old"], renamed_to=match["new"])
-    return RawFile()
+        return FilePatch(renamed_from=match["old"], renamed_to=match["new"])
+    return FilePatch()
 
 
-def _with_metadata(file: RawFile, line: str) -> RawFile:
+def _with_metadata(file: FilePatch, line: str) -> FilePatch:
     line = line.rstrip()
     if match := re.match(r"(new file|deleted file|old|new) mode (\d+)$", line):
         if match[1] == "old" or match[1] == "deleted file":
@@ -402,7 +337,7 @@ Counts = tuple[int, int] | None
 """The old and the new length in a hunk's header."""
 
 
-def parse_hunk_header(line: str) -> tuple[RawHunk, Counts]:
+def parse_hunk_header(line: str) -> tuple[PatchHunk, Counts]:
     """Return a hunk without lines, and the old and new lengths in its header."""
     header = line[:LONGEST_HEADER].rstrip()
     if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
@@ -411,23 +346,23 @@ def parse_hunk_header(line: str) -> tuple[RawHunk, Counts]:
             int(match["new_start"]),
             (match["section"] or "").strip(),
         )
-        return RawHunk(start=start, new_start=new_start, section=section, lines=()), (
+        return PatchHunk(start=start, new_start=new_start, section=section), (
             int(match["old"] or 1),
             int(match["new"] or 1),
         )
     match = BARE_HUNK.match(header)
-    return RawHunk(section=match["section"].strip() if match else "", lines=()), None
+    return PatchHunk(section=match["section"].strip() if match else ""), None
 
 
-def _hunk(lines: Sequence[str], index: int) -> tuple[RawHunk, int]:
+def _hunk(lines: Sequence[str], index: int) -> tuple[PatchHunk, int]:
     """Read the hunk whose header is at `index`; return it and the index of the line after it."""
     hunk, counts = parse_hunk_header(lines[index])
     return _read_unified(lines, index + 1, hunk, counts=counts)
 
 
 def _read_unified(
-    lines: Sequence[str], index: int, hunk: RawHunk, *, counts: Counts = None
-) -> tuple[RawHunk, int]:
+    lines: Sequence[str], index: int, hunk: PatchHunk, *, counts: Counts = None
+) -> tuple[PatchHunk, int]:
     body, tail, after = read_body(
         lines, index, counts=counts, ends_at=lambda position: _header_before_hunk(lines, position)
     )
@@ -457,30 +392,28 @@ def reverse_patch(patch: FilePatch) -> FilePatch:
     Raises:
         PatchError: it deletes a file without its old content.
     """
-    header = patch.header
-    if header.copies:
-        return FilePatch(header=RawFile(old=header.renamed_to, new=DEV_NULL, deletes=True), hunks=())
-    if (header.deletes or header.new == DEV_NULL) and not patch.hunks:
+    if patch.copies:
+        return FilePatch(old=patch.renamed_to, new=DEV_NULL, deletes=True)
+    if (patch.deletes or patch.new == DEV_NULL) and not patch.hunks:
         raise PatchError(
-            f"{header.old}: the patch does not say what was in the file that it deletes, so "
+            f"{patch.old}: the patch does not say what was in the file that it deletes, so "
             "it cannot be taken back."
         )
-    reversed_header = replace(
-        header,
-        old=header.new,
-        new=header.old,
-        renamed_from=header.renamed_to,
-        renamed_to=header.renamed_from,
-        mode=header.old_mode,
-        old_mode=header.mode,
-        creates=header.deletes,
-        deletes=header.creates,
+    return replace(
+        patch,
+        old=patch.new,
+        new=patch.old,
+        renamed_from=patch.renamed_to,
+        renamed_to=patch.renamed_from,
+        mode=patch.old_mode,
+        old_mode=patch.mode,
+        creates=patch.deletes,
+        deletes=patch.creates,
+        hunks=tuple(
+            replace(hunk, start=hunk.new_start, new_start=hunk.start, lines=hunk.reversed_lines)
+            for hunk in patch.hunks
+        ),
     )
-    hunks = tuple(
-        replace(hunk, start=hunk.new_start, new_start=hunk.start, lines=hunk.reversed_lines)
-        for hunk in patch.hunks
-    )
-    return FilePatch(header=reversed_header, hunks=hunks)
 
 
 MARKS = (" ", "+", "-", "\\ ")
@@ -496,7 +429,7 @@ further lines."""
 
 def read_body(
     lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: EndsAt
-) -> tuple[tuple[str, ...], int, int]:
+) -> tuple[tuple[HunkLine, ...], int, int]:
     """Return the marked lines of the hunk, how many of the last may be prose, and the next index.
 
     An unmarked line between marked ones is context whose leading space was lost. `counts` only settle
@@ -519,7 +452,7 @@ def read_body(
     while end > marked_size and not exact_size and not body[end - 1].strip():
         end -= 1
     tail = 0 if exact_size else max(end - marked_size, _prose_length(body[:end], counts))
-    return tuple(map(_add_mark, body[:end])), tail, index
+    return read_lines(map(_add_mark, body[:end])), tail, index
 
 
 def _prose_length(body: Sequence[str], counts: Counts) -> int:
@@ -565,7 +498,7 @@ MOVE = re.compile(r"\*\*\* (?:Move|Rename)(?: File)? to:? *(.+?)\s*$")
 END = "*** End of File"
 
 
-def read_envelope(lines: Sequence[str]) -> Iterator[RawFile]:
+def read_envelope(lines: Sequence[str]) -> Iterator[FilePatch]:
     """Yield the files of an envelope; anything outside of its sections is prose.
 
     Raises:
@@ -585,12 +518,12 @@ def _ends_file(line: str) -> bool:
     return bool(FILE.match(line)) or line.startswith(("*** End Patch", "*** Begin Patch", PROSE_MARK))
 
 
-def _envelope_file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
+def _envelope_file(verb: str, name: str, lines: Sequence[str]) -> FilePatch:
     if verb == "Delete":
-        return RawFile(old=name, new=name, deletes=True)
+        return FilePatch(old=name, new=name, deletes=True)
     if verb == "Add":
-        return RawFile(old="/dev/null", new=name, hunks=(_new_file(name, lines),))
-    file = RawFile(old=name, new=name)
+        return FilePatch(old="/dev/null", new=name, hunks=(_new_file(name, lines),))
+    file = FilePatch(old=name, new=name)
     if lines and (match := MOVE.match(lines[0])):
         file, lines = replace(file, renamed_from=name, renamed_to=match[1]), lines[1:]
     while lines and (header := parse_file_header(lines, 0)):
@@ -598,21 +531,21 @@ def _envelope_file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
     return replace(file, hunks=tuple(_hunks(lines)))
 
 
-def _new_file(name: str, lines: Sequence[str]) -> RawHunk:
+def _new_file(name: str, lines: Sequence[str]) -> PatchHunk:
     body = [line for line in lines if line not in ("@@", END)]
     while body and not body[-1].strip():
         body.pop()
     if stray := next((line for line in body if line.strip() and not line.startswith("+")), None):
         raise PatchError(f"{name}: every line below '*** Add File' starts with '+', unlike {stray[:80]!r}.")
-    return RawHunk(lines=tuple(line if line.strip() else "+" for line in body))
+    return PatchHunk(lines=read_lines(line if line.strip() else "+" for line in body))
 
 
-def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
+def _hunks(lines: Sequence[str]) -> Iterator[PatchHunk]:
     """Yield hunks.
 
     Each starts at @@, optional above the first. Successive @@ lines name a class and a function in it.
     """
-    index, headers = 0, list[RawHunk]()
+    index, headers = 0, list[PatchHunk]()
     while index < len(lines):
         if lines[index].startswith("@@"):
             headers.append(parse_hunk_header(lines[index])[0])
@@ -623,7 +556,7 @@ def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
             body, tail, index = read_body(
                 lines, index, ends_at=lambda position: 0 if lines[position].startswith("*** ") else None
             )
-            header = headers[-1] if headers else RawHunk(lines=())
+            header = headers[-1] if headers else PatchHunk()
             section = "\n".join(hunk.section for hunk in headers if hunk.section)
             yield replace(header, lines=body, tail=tail, section=section)
             headers = []
@@ -634,7 +567,7 @@ DIVIDER = re.compile(r"={5,9}\s*$")
 REPLACE = re.compile(r">{5,9} ?(?:REPLACE|UPDATED)\b")
 
 
-def read_search_replace(lines: Sequence[str]) -> Iterator[RawFile]:
+def read_search_replace(lines: Sequence[str]) -> Iterator[FilePatch]:
     """Yield each block as a hunk from one side to the other; the file name is above it.
 
     A block without a name belongs to the file of the block before it.
@@ -652,9 +585,9 @@ def read_search_replace(lines: Sequence[str]) -> Iterator[RawFile]:
         divider = _find_marker(lines, index, DIVIDER, "=======")
         end = _find_marker(lines, divider, REPLACE, ">>>>>>> REPLACE")
         removed, added = lines[index + 1 : divider], lines[divider + 1 : end]
-        body = tuple(_search_replace_body(removed, added))
+        body = read_lines(_search_replace_body(removed, added))
         names = (DEV_NULL, hints[0]) if hints and not any(line.strip() for line in removed) else ("", "")
-        yield RawFile(old=names[0], new=names[1], hints=hints, hunks=(RawHunk(lines=body),))
+        yield FilePatch(old=names[0], new=names[1], hints=hints, hunks=(PatchHunk(lines=body),))
         index = last_end = end + 1
 
 
@@ -820,7 +753,7 @@ MOST_HUNKS = 5_000
 EXPECTED_FORMAT = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
 
 
-def split_diff(text: str) -> tuple[RawFile, ...]:
+def split_diff(text: str) -> tuple[FilePatch, ...]:
     """Split a diff into files and hunks, dropping the prose and fences around it.
 
     Raises:
@@ -850,7 +783,9 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
         if any(not match[0][0].isspace() for match in pattern.finditer(outside)):
             raise PatchError(f"A part of this text is {FORMS[first]}, another {form}. Send all in one form.")
     files = tuple(
-        file for file in _read_as(first, split_lines(text)) if file.hunks or file != RawFile(hints=file.hints)
+        file
+        for file in _read_as(first, split_lines(text))
+        if file.hunks or file != FilePatch(hints=file.hints)
     )
     if not files:
         other = "It is a context or normal diff (without -u). " if OTHER_DIFF.search(text) else ""
@@ -858,7 +793,7 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
     return files
 
 
-def _read_as(dialect: re.Pattern[str], lines: list[str]) -> Iterator[RawFile]:
+def _read_as(dialect: re.Pattern[str], lines: list[str]) -> Iterator[FilePatch]:
     if dialect is BLOCK:  # it may contain fences, and its file name is outside of the fence around it
         return read_search_replace(dedent_diff(lines))
     return (read_envelope if dialect is ENVELOPE else read_unified)(unfence(lines))

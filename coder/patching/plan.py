@@ -28,11 +28,11 @@ from coder.patching.match import (
 )
 from coder.patching.parse import (
     DEV_NULL,
+    PREFIX,
     ChangedRun,
     FilePatch,
     HunkLine,
     PatchHunk,
-    RawFile,
     parse_diff,
 )
 from coder.patching.parse import reverse_patch as reversed_patch
@@ -193,7 +193,7 @@ def plan_patch(
         lost = (
             " The lines that it removes and adds are the same: white space at their ends was lost on the way."
         )
-        is_lost = any(not patch.hunks and _changes_text_alone(patch.header) for patch in patches)
+        is_lost = any(not patch.hunks and _changes_text_alone(patch) for patch in patches)
         raise PatchError(
             f"The patch changes nothing: the files are already as it makes them.{lost if is_lost else ''}"
         )
@@ -399,8 +399,8 @@ def _mode(octal: str, otherwise: int) -> int:
     return otherwise | (otherwise & 0o444) >> 2 if octal.endswith("755") else otherwise & ~0o111
 
 
-def _changes_text_alone(header: RawFile) -> bool:
-    return not (header.mode or header.renamed_to or header.creates or header.deletes)
+def _changes_text_alone(patch: FilePatch) -> bool:
+    return not (patch.mode or patch.renamed_to or patch.creates or patch.deletes)
 
 
 def _has_effect(change: FileChange) -> bool:
@@ -410,8 +410,6 @@ def _has_effect(change: FileChange) -> bool:
 
 
 MAX_PATHS = 50_000
-MAX_FILES_OPENED = 5_000
-LARGEST_BYTES = 1_000_000
 EXCLUDED_DIRECTORIES = frozenset(
     {
         *(".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"),
@@ -455,46 +453,39 @@ def _merge(earlier: PatchTarget, later: PatchTarget, path: str) -> PatchTarget:
 
 
 def _resolve(patch: FilePatch, tree: ConfinedTree, root: Path) -> PatchTarget:
-    header = patch.header
-    planned = PatchTarget(source="", target="", hunks=patch.hunks, mode=header.mode)
-    if header.mode and not header.mode.startswith("100"):
+    planned = PatchTarget(source="", target="", hunks=patch.hunks, mode=patch.mode)
+    if patch.mode and not patch.mode.startswith("100"):
         raise PatchError(
-            f"{header.new or header.old}: only regular files can be changed, not symbolic "
-            "links or submodules."
+            f"{patch.new or patch.old}: only regular files can be changed, not symbolic links or submodules."
         )
-    if header.renamed_from and header.renamed_to:
-        source, target = resolve_rename(header.renamed_from, header.renamed_to, tree.exists)
-        return replace(planned, source=source, target=target, copies=header.copies)
-    if not (header.old or header.new):
+    if patch.renamed_from and patch.renamed_to:
+        source, target = resolve_rename(patch.renamed_from, patch.renamed_to, tree.exists)
+        return replace(planned, source=source, target=target, copies=patch.copies)
+    if not (patch.old or patch.new):
         path = _find_without_header(patch, tree, root)
         return replace(planned, source=path, target=path)
-    if header.old == DEV_NULL or header.creates:
-        return replace(planned, target=new_file_path(header.new if header.new != DEV_NULL else header.old))
-    path = find_existing_path(header.old, header.new, tree.exists) or _find_by_suffix(patch, tree, root)
+    if patch.old == DEV_NULL or patch.creates:
+        return replace(planned, target=new_file_path(patch.new if patch.new != DEV_NULL else patch.old))
+    path = find_existing_path(patch.old, patch.new, tree.exists) or _find_by_suffix(patch, root)
     if path:
-        return replace(planned, source=path, target="" if header.new == DEV_NULL or header.deletes else path)
-    return replace(planned, target=_name(header))
+        return replace(planned, source=path, target="" if patch.new == DEV_NULL or patch.deletes else path)
+    return replace(planned, target=_name(patch))
 
 
-def _name(header: RawFile) -> str:
-    return new_file_path(header.new if header.new not in ("", DEV_NULL) else header.old)
+def _name(patch: FilePatch) -> str:
+    return new_file_path(patch.new if patch.new not in ("", DEV_NULL) else patch.old)
 
 
-def _find_by_suffix(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
+def _find_by_suffix(patch: FilePatch, root: Path) -> str:
     """Return the only file deeper in the tree whose path ends as the header says.
 
     Empty where the header is a new file's.
     """
-    name = _name(patch.header)
+    name = _name(patch)
     if patch.hunks and all(map(_is_whole_file, patch.hunks)):
         return ""
     paths = list(_walk_paths(root))
-    matches_by_suffix = [path for path in paths if path.endswith(f"/{name}")]
-    matches = (
-        matches_by_suffix
-        if len(matches_by_suffix) == 1
-        else _files_that_fit(matches_by_suffix, patch.hunks, tree)
-    )
+    matches = [path for path in paths if path.endswith(f"/{name}")]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -518,67 +509,27 @@ def _is_whole_file(hunk: PatchHunk) -> bool:
 
 
 def _find_without_header(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
-    """Return the file of hunks without a header.
-
-    It is named in the lines above, or the only one of the tree that the hunks fit.
-    """
+    """Return the file of hunks without a header: the only one that the lines above them name."""
     hints = [
         hint
-        for hint in patch.header.hints
+        for hint in patch.hints
         if not hint.startswith(("/", "~", "-")) and ".." not in hint and "\\" not in hint
     ]
-    hinted = dict.fromkeys(
+    if header_hints := patch.hints[: not hints]:
+        normalize_path(header_hints[0])
+    named = [
         path
         for hint in hints
         for spelling in (hint, PREFIX.sub("", hint))
-        if (path := _existing_path(spelling, tree))
-    )
-    paths = list(_walk_paths(root))
-    if header_hints := patch.header.hints[: not hints]:
-        normalize_path(header_hints[0])
-    candidates = list(hinted) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
-    if len(candidates) == 1:
-        return candidates[0]
-    fitting = _files_that_fit(candidates, patch.hunks, tree) or (
-        [] if hints else _files_that_fit(paths[:MAX_FILES_OPENED], patch.hunks, tree)
-    )
-    if len(fitting) == 1:
-        return fitting[0]
+        if tree.exists(path := normalize_path(spelling))
+    ] or [path for path in _walk_paths(root) if any(path.endswith(f"/{hint}") for hint in hints)]
+    if len({*named}) == 1:
+        return named[0]
     explanation = (
-        f"it fits {' and '.join(fitting[:3])}" if fitting else "no file of the tree can be told to be it"
+        f"it could be {' or '.join(dict.fromkeys(named[:3]))}" if named else "no file is named above it"
     )
     raise PatchError(
         f"A hunk belongs to no file: {explanation}. Put '--- a/path' and '+++ b/path' above its '@@'."
-    )
-
-
-def _existing_path(name: str, tree: ConfinedTree) -> str:
-    path = normalize_path(name)
-    return path if tree.exists(path) else ""
-
-
-def _files_that_fit(paths: Sequence[str], hunks: Sequence[PatchHunk], tree: ConfinedTree) -> list[str]:
-    lines = [normalize_line(line.text) for hunk in hunks for line in hunk.old_lines]
-    longest = max(lines, key=len, default="")
-    if sum(any(character.isalnum() for character in line) for line in lines) < 2 and len(longest) < 12:
-        return []
-    return [path for path in paths if _fits(path, longest, hunks, tree)]
-
-
-def _fits(path: str, longest: str, hunks: Sequence[PatchHunk], tree: ConfinedTree) -> bool:
-    try:
-        content = tree.read(normalize_path(path))
-        if (
-            content is None
-            or len(content[0]) > LARGEST_BYTES
-            or longest.split()[0].encode("utf-8", "replace") not in content[0]
-        ):
-            return False
-        lines = decode_source(content[0], path).lines
-    except PatchError:
-        return False
-    return any(normalize_line(line) == longest for line in lines) and not any(
-        isinstance(result, Misfit) for result in place_hunks(hunks, lines)
     )
 
 
@@ -711,9 +662,6 @@ def new_file_source(hunks: Sequence[PatchHunk], path: str) -> TextFile:
         texts = [text[1:] for text in texts]
     ends = tuple(end if line.ends else "" for line in lines[-1:])
     return TextFile(lines=tuple(texts), ends=(end,) * (len(texts) - 1) + ends)
-
-
-PREFIX = re.compile(r"^[abciow]/")
 
 
 def normalize_path(name: str) -> str:
