@@ -109,7 +109,7 @@ def _describe_outcome(session: "StoredSession") -> tuple[str, str]:
 
 
 def _format_cost(spent: "UsageTotals") -> str:
-    from coder.ui.summary import format_money
+    from coder.ui.describe import format_money
 
     return format_money(spent) if spent.requests else ""
 
@@ -254,8 +254,8 @@ def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     from coder.core.events import SessionFinished, SessionStarted, newest_event
     from coder.store.jsonl import read_records
+    from coder.ui.describe import print_summary
     from coder.ui.lines import LinePrinter, PipedConsole
-    from coder.ui.summary import print_summary
 
     directory = _find(id)
     records = read_records(directory)

@@ -18,7 +18,7 @@ from coder.core.events import DeliverNow, Stop
 from coder.core.task import Task
 from coder.repo.history import delivered_diff
 from coder.session.log import run_and_follow
-from coder.ui import jsonl, summary
+from coder.ui import describe, jsonl
 from coder.ui.lines import LinePrinter, PipedConsole, read_answer
 from coder.wiring.session import Approach, Connect, SessionHandle, prepare_session
 
@@ -108,7 +108,7 @@ def run_task(
                 )
             if not json:
                 console = PipedConsole(highlight=False) if quiet else console
-                summary.print_summary(
+                describe.print_summary(
                     console, finish_event, session=handle.id, is_judged=task.given, change=change
                 )
         ignore_early_deadline()  # the end of the loop has set the default again

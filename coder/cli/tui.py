@@ -148,7 +148,7 @@ class InterfaceServices:
         """
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
-        from coder.ui.tui.keys import describe_removed_bindings
+        from coder.ui.tui.keys import describe_unknown_bindings
         from coder.ui.tui.services import OpenedRepository
 
         find_checkout(self._directory)
@@ -159,7 +159,7 @@ class InterfaceServices:
         return OpenedRepository(
             trust=_trust_question(self.root, self._backend, self._trust) if needs_trust else None,
             has_alerts=config.alerts,
-            notices=describe_removed_bindings(config.keys),
+            notices=describe_unknown_bindings(config.keys),
             initial_log=self.load_session(self._resumed) if self._resumed else None,
         )
 

@@ -26,8 +26,7 @@ from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import format_result, summary_text
 from coder.patching.git_hunks import hunk_lines, split_git_diff
 from coder.session.log import EventLog, RunningSession, run_and_follow
-from coder.ui.describe import describe_event, summarize_arguments
-from coder.ui.summary import report_body, summary_lines
+from coder.ui.describe import describe_event, report_body, summarize_arguments, summary_lines
 from coder.ui.tui import services
 from coder.ui.tui.commands import (
     HELP,
@@ -401,7 +400,7 @@ class EditorSession:
             translator = UpdateTranslator(self.repository.root, is_replay=True)
             for record in log.records:
                 await self._send(*translator.translate(record))
-        purposes = {**COMMANDS, **custom_purposes(self.repository)}
+        purposes = {**COMMANDS, **await asyncio.to_thread(custom_purposes, self.repository)}
         parts = ((name, text.rpartition("  ")) for name, text in purposes.items())
         commands: list[Any] = [
             {"name": name, "description": text, "input": {"hint": argument.strip().lower()}}
@@ -427,7 +426,7 @@ class EditorSession:
         self._is_busy, self._is_cancelled = True, False
         try:
             mode = "ask" if text.endswith("?") else next_mode(self._records)
-            match interpret(self.repository, text, mode=mode, known=COMMANDS):
+            match await asyncio.to_thread(interpret, self.repository, text, mode=mode, known=COMMANDS):
                 case TypedRequest() as request:
                     return await self._request(*request, attachments)
                 case PromptCommand() as command:

@@ -14,8 +14,8 @@ from coder.core.events import Answer, QuestionAsked, Record, SessionFinished, St
 from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
 from coder.session.log import EventLog, RunningSession, run_and_follow
+from coder.ui.describe import print_result, summary_lines
 from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, read_line
-from coder.ui.summary import print_result, summary_lines
 from coder.ui.tui.commands import (
     HELP,
     Commands,
@@ -114,7 +114,7 @@ class Dialogue:
         if not text:
             return True
         mode = "ask" if text.endswith("?") else self._mode
-        match interpret(self._services, text, mode=mode, known=DIALOGUE_HELP):
+        match await asyncio.to_thread(interpret, self._services, text, mode=mode, known=DIALOGUE_HELP):
             case TypedRequest() as request:
                 await self._request(*request)
             case PromptCommand("quit", _):

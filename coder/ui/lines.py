@@ -28,15 +28,16 @@ from coder.core.verdict import Verdict
 from coder.patching.git_hunks import split_git_diff
 from coder.session.log import utc_now
 from coder.ui.describe import (
+    STYLES,
     Line,
     Style,
     change_heading,
     current_activity,
     describe_event,
+    format_spending,
     shorten,
     summarize_arguments,
 )
-from coder.ui.summary import STYLES, format_spending
 
 STYLES_OF_LINES: Mapping[Style, str] = {
     "phase": "bold",

@@ -35,7 +35,7 @@ from coder.core.verdict import (
 )
 from coder.session.log import EventLog
 from coder.store.jsonl import boundary_events, read_records
-from coder.ui import summary
+from coder.ui import describe
 from coder.ui.describe import summarize_arguments
 from coder.ui.lines import LinePrinter, observation
 from tests.records import make_records
@@ -165,7 +165,7 @@ def test_a_call_is_brief(arguments: str, line: str) -> None:
 
 def render_end(session_end: SessionFinished) -> str:
     out = io.StringIO()
-    summary.print_summary(Console(file=out, width=100, highlight=False), session_end, session="s1")
+    describe.print_summary(Console(file=out, width=100, highlight=False), session_end, session="s1")
     return out.getvalue()
 
 
@@ -249,7 +249,7 @@ def test_what_is_open_names_the_change_to_judge_again(rule: str, change: str, co
         kind=VerdictKind.FIXED, reason="1 test.", findings=(Finding(rule=rule, effect="open", text="It is"),)
     )
     finished = SessionFinished(kind=verdict.kind, summary=verdict.reason, verdict=verdict, exit_code=0)
-    lines = [line.plain for line in summary.summary_lines(finished, session="", change=change)]
+    lines = [line.plain for line in describe.summary_lines(finished, session="", change=change)]
     assert [line for line in lines if line.startswith("open") and line.endswith(f": {command}")]
 
 

@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 from coder.core.errors import CoderError, UserError
 from coder.core.text import suggest_name
 from coder.ui.tui.commands import (
+    HELP,
     Commands,
     PromptCommand,
     TypedRequest,
@@ -113,7 +114,11 @@ class CoderApp(KeyedApp[None]):
             self.bell()
 
     def _remember_theme(self, theme: Theme) -> None:
-        self._services.remember_theme(theme.name)
+        self._in_thread(self._services.remember_theme, theme.name)
+
+    def _in_thread(self, write: Callable[[str], None], text: str) -> None:
+        """Keep something for later sessions; the disk may be slow."""
+        self.run_worker(asyncio.to_thread(write, text))
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
@@ -180,7 +185,7 @@ class CoderApp(KeyedApp[None]):
             self._main.show_model(self.conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        self._services.add_message(message.text)
+        self._in_thread(self._services.add_message, message.text)
         is_command = message.text.startswith("!") or parse_command(message.text) is not None
         if is_command or not self.conversation.is_busy:
             self._carry_out(message.text, message.mode)
@@ -198,20 +203,35 @@ class CoderApp(KeyedApp[None]):
 
     def _carry_out(self, typed: str, mode: str = "fix") -> None:
         """Begin what was typed; what cannot be done goes back into the prompt."""
-        try:
-            asked = interpret(self._services, typed, mode=mode)
-            if isinstance(asked, TypedRequest) or asked.name not in INSTANT_COMMANDS:
-                self._require_idle(typed)
-        except UserError as error:
-            self._main.warn(str(error))
-            self._main.suggest(typed)
-            self._main.query_one(Prompt).select_all()  # the next message replaces it
+        command = parse_command(typed)
+        if command is not None and command.name not in HELP:
+            self.run_worker(self._expand(typed, mode))
             return
+        try:
+            self._begin(typed, interpret(self._services, typed, mode=mode))
+        except UserError as error:
+            self._refuse(typed, error)
+
+    async def _expand(self, typed: str, mode: str) -> None:
+        """Begin a command of the user's own, or of the repository's, which is kept in a file."""
+        try:
+            self._begin(typed, await asyncio.to_thread(interpret, self._services, typed, mode=mode))
+        except UserError as error:
+            self._refuse(typed, error)
+
+    def _refuse(self, typed: str, error: UserError) -> None:
+        self._main.warn(str(error))
+        self._main.suggest(typed)
+        self._main.query_one(Prompt).select_all()  # the next message replaces it
+
+    def _begin(self, typed: str, asked: TypedRequest | PromptCommand) -> None:
+        if isinstance(asked, TypedRequest) or asked.name not in INSTANT_COMMANDS:
+            self._require_idle(typed)
         match asked:
             case TypedRequest(text, mode):
                 self._request(text, mode)
             case PromptCommand("help", _):
-                self.action_help()
+                self.run_worker(self.action_help())
             case PromptCommand("quit", _):
                 self.run_worker(self.action_quit())
             case PromptCommand("context", _):
@@ -276,10 +296,11 @@ class CoderApp(KeyedApp[None]):
             marks = {self.theme: "*"}
             self._main.show_lines(f"{marks.get(theme, ' ')} {theme}" for theme in self.available_themes)
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen
 
-        self.push_screen(HelpScreen(self.key_bindings, custom_purposes(self._services)))
+        purposes = await asyncio.to_thread(custom_purposes, self._services)
+        self.push_screen(HelpScreen(self.key_bindings, purposes))
 
     def action_stop(self) -> None:
         """Stop the session, or the command of the prompt."""

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
 
-async def ask_user(app: App[None], text: str, *, options: tuple[str, ...], details: str = "") -> str:
+async def ask_user(app: App[None], text: str, *, options: tuple[str, ...]) -> str:
     """Ask a question that no session asks, from a worker; the last option is the safe one."""
     question = events.QuestionAsked(question="interface", text=text, options=options, default=options[-1])
-    return (await app.push_screen_wait(QuestionScreen(question, details=details))).option
+    return (await app.push_screen_wait(QuestionScreen(question))).option
 
 
 async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
     """Ask whether the repository is trusted, and return whether the application goes on."""
-    choice = await ask_user(app, trust.text, options=trust.options, details=trust.details)
+    choice = await ask_user(app, f"{trust.text}\n\n{trust.details}", options=trust.options)
     if choice == trust.decline:
         return trust.can_decline
-    trust.trust(choice == TRUST_ALWAYS)
+    await asyncio.to_thread(trust.trust, choice == TRUST_ALWAYS)
     return True
 
 

@@ -80,7 +80,7 @@ class Conversation:
         """Return what the status line shows while no session runs, each with a command on it."""
         from coder.core.messages import UsageTotals
         from coder.core.state import newest_request_tokens, session_status
-        from coder.ui.summary import abbreviate_number, format_money
+        from coder.ui.describe import abbreviate_number, format_money
 
         spent = UsageTotals()
         for log in self.logs:

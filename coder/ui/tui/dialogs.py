@@ -87,22 +87,16 @@ class QuestionScreen(Dialog[ChosenOption]):
         Binding("escape", "decline", "the safe answer"),
         Binding("pageup", "scroll_text(-1)", show=False),
         Binding("pagedown", "scroll_text(1)", show=False),
-        Binding("d", "show_details", "details"),
     ]
 
-    def __init__(self, question: QuestionAsked, *, details: str = "") -> None:
-        """Take `details`, which are shown when the user asks for them."""
+    def __init__(self, question: QuestionAsked) -> None:
         super().__init__()
         self._question = question
-        self._details = details
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             with VerticalScroll(id="text", can_focus=False):
                 yield Static(sanitize_text(self._question.text), markup=False)
-                details = Static(sanitize_text(self._details), id="details", markup=False)
-                details.display = False
-                yield details
             yield AnswerList(self._question.options)
             if self._question.takes_instruction:
                 yield Instruction(self._question)
@@ -114,7 +108,7 @@ class QuestionScreen(Dialog[ChosenOption]):
         yes = f"{keys.label('accept')} {options[0]}"
         agree = yes if self._is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
         refusal = f"{keys.label('reject')}, esc {self._question.default.partition(',')[0]}"
-        return " · ".join([f"enter · {agree}", refusal, *(["d details"] if self._details else [])])
+        return f"enter · {agree} · {refusal}"
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit_text)
@@ -129,11 +123,6 @@ class QuestionScreen(Dialog[ChosenOption]):
     def action_scroll_text(self, direction: int) -> None:
         text = self.query_one("#text", VerticalScroll)
         (text.scroll_page_up if direction < 0 else text.scroll_page_down)(animate=False)
-
-    def action_show_details(self) -> None:
-        details = self.query_one("#details")
-        details.display = bool(self._details) and not details.display
-        self.call_after_refresh(self._fit_text)
 
     @property
     def _is_yes_or_no(self) -> bool:

@@ -24,7 +24,6 @@ from coder.core.errors import UserError
 
 Result = TypeVar("Result")
 LABELS = {"escape": "esc", "pageup": "page up", "pagedown": "page down", "question_mark": "?"}
-CLOSING_KEYS = ("escape", "q")
 HANGUP_SECONDS = 1.0
 """Time between two looks whether the terminal is there."""
 MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
@@ -80,24 +79,6 @@ BINDINGS: Mapping[str, Key] = {
 """Bindings by the name that the user's settings have for them."""
 HEADINGS = {"review": "In a review or a question:", "editor": "In a plan, or the editor of a hunk:"}
 """Headings of the bindings that hold elsewhere than at the prompt, by their place."""
-REMOVED_BINDINGS: Mapping[str, str] = {
-    "files": "next_file and previous_file go from file to file",
-    "lines": "edit changes single lines",
-    "effort": "/effort changes it",
-    "palette": "/help lists the commands",
-}
-"""Bindings that there were once, with what to use instead."""
-FIXED_KEYS: Mapping[tuple[str, str], str] = {
-    **{("review", key): "an answer" for key in "0123456789"},
-    **{("review", key): "closing the review" for key in CLOSING_KEYS},
-    **{
-        ("editor", key.strip()): "the editor itself"
-        for binding in (*TextArea.BINDINGS, Binding("escape,enter,tab", ""))
-        if isinstance(binding, Binding)
-        for key in binding.key.split(",")
-    },
-}
-"""Purposes of keys that cannot be changed, by place and key."""
 
 
 @dataclass(frozen=True)
@@ -302,15 +283,12 @@ def find_key_bindings(node: DOMNode) -> KeyBindings:
 
 
 def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> KeyBindings:
-    """Return the key bindings of the user's settings.
+    """Return the key bindings of the user's settings, without those of unknown names.
 
     Raises:
-        UserError: a name or a key is unknown, or a key would have two bindings.
+        UserError: a key is unknown, or would have two bindings.
     """
-    changed = {name: text for name, text in settings.items() if name not in REMOVED_BINDINGS}
-    if unknown := [name for name in changed if name not in BINDINGS]:
-        names = ", ".join(BINDINGS)
-        raise UserError(f"[keys] sets {unknown[0]!r}, which is not a key binding. There are: {names}.")
+    changed = {name: text for name, text in settings.items() if name in BINDINGS}
     bindings, owners = KeyBindings(changed, has_vim), dict[tuple[str, str], str]()
     for name, binding in BINDINGS.items():
         places = ("prompt", *HEADINGS) if binding.place == "everywhere" else (binding.place,)
@@ -320,19 +298,14 @@ def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> 
                     f"[keys] {name} = {changed[name]!r}: {key!r} is not the name of a key, or a character "
                     "that you type. Keys are such as f2, ctrl+x, shift+enter or pageup."
                 )
-            others = {owners.setdefault((place, key), name) for place in places} - {name}
-            if other := FIXED_KEYS.get((binding.place, key)) or min(others, default=""):
+            if other := min({owners.setdefault((place, key), name) for place in places} - {name}, default=""):
                 raise UserError(f"[keys] {_label(key)} is the key of {other} and of {name}: give it another.")
     return bindings
 
 
-def describe_removed_bindings(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a line for each binding of the settings that there is no more."""
-    return tuple(
-        f"[keys] {name} no longer exists: {advice}."
-        for name, advice in REMOVED_BINDINGS.items()
-        if name in settings
-    )
+def describe_unknown_bindings(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each binding of the settings that does not exist."""
+    return tuple(f"[keys] {name} is no binding: F1 lists them." for name in settings if name not in BINDINGS)
 
 
 def _can_be_bound(key: str, binding: Key) -> bool:

@@ -14,13 +14,15 @@ from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMes
 from coder.core.state import Status, advance_status
 from coder.core.text import parse_json, sanitize_text
 from coder.core.verdict import Verdict
-from coder.ui.describe import Line, change_heading, current_activity, describe_event, summarize_arguments
-from coder.ui.summary import (
-    DIFF_IN_TEXT,
+from coder.ui.describe import (
+    Line,
     abbreviate_number,
-    fence_diffs,
+    change_heading,
+    current_activity,
+    describe_event,
     format_money,
     report_body,
+    summarize_arguments,
     summary_lines,
 )
 from coder.ui.tui.diff import render_diff, render_diff_lines
@@ -253,7 +255,7 @@ def _summary_widgets(event: events.SessionFinished, lines: Sequence[str]) -> Ite
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the change", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
-        yield Markdown(quote_names(fence_diffs(sanitize_text(report))), classes="report", open_links=False)
+        yield Markdown(quote_names(sanitize_text(report)), classes="report", open_links=False)
     first, *rest = lines
     if first:
         yield _line(first, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
@@ -339,7 +341,6 @@ _MARKS = [
     (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
     (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
     (re.compile(r"`[^`\n]+`"), "$text-warning"),
-    (DIFF_IN_TEXT, "not bold $text-warning"),
     (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
 ]
 _CODE_OR_NAME = re.compile(

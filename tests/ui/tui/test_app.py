@@ -200,19 +200,29 @@ async def test_first_ctrl_c_stops_what_runs_and_stays() -> None:
         assert terminal.is_closing
 
 
-async def test_resolves_model_off_event_loop_and_shows_notices() -> None:
-    threads: list[threading.Thread] = []
+async def test_asks_its_services_off_the_event_loop_and_shows_notices() -> None:
+    on_loop: set[str] = set()
 
-    def model() -> SessionModel:
-        threads.append(threading.current_thread())
-        return SessionModel("acme:small")
+    class WatchedServices(FakeServices):
+        def __getattribute__(self, name: str) -> Any:
+            method = super().__getattribute__(name)
 
-    opened = OpenedRepository(notices=("[keys] files no longer exists.",))
-    async with stage(services=services_that(choose_model=model, open=lambda: opened)) as terminal:
-        await terminal.settle()
-        assert "acme:small" in terminal.text
-        assert "[keys] files no longer exists." in terminal.text
-    assert threads != [threading.main_thread()]
+            def call(*arguments: Any) -> Any:
+                if threading.current_thread() is threading.main_thread():
+                    on_loop.add(name)
+                return method(*arguments)
+
+            return call if callable(method) else method
+
+    services = WatchedServices()
+    services.open = lambda: OpenedRepository(notices=("[keys] files is no binding.",))
+    async with stage(services=services) as terminal:
+        assert "acme:large" in terminal.text and "[keys] files is no binding." in terminal.text
+        for text in ("/theme nord", "/explian x", "/sessions", "!ls", "/help"):
+            terminal.prompt.clear()
+            await terminal.say(text)
+        assert terminal.app.screen.is_modal and services.values["theme"] == "nord"
+    assert on_loop == set()
 
 
 @pytest.mark.parametrize("text", ["a bug", "/sessions"])

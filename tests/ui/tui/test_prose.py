@@ -1,6 +1,5 @@
 import pytest
 
-from coder.ui.summary import fence_diffs
 from coder.ui.tui.narrator import highlight_markdown, quote_names
 
 
@@ -12,7 +11,6 @@ from coder.ui.tui.narrator import highlight_markdown, quote_names
         ("so **it is** done", {"**it is**"}),
         ("call `f(x)` twice", {"`f(x)`"}),
         ("- one\n 2. two", {"- ", " 2. "}),
-        ("so\n@@ -1,2 +1 @@\n-a\n- b\n+c\nand", {"- ", "@@ -1,2 +1 @@\n-a\n- b\n+c"}),
         ("say\n```py\n# no heading\n```\ndone", {"```py\n# no heading\n```", "# no heading"}),
         ("say\n```py\nstill being writ", {"```py\nstill being writ"}),
     ],
@@ -35,23 +33,3 @@ def test_markup_is_coloured_and_kept(text: str, styled_texts: set[str]) -> None:
 )
 def test_names_with_double_underscores_are_code(text: str, quoted: str) -> None:
     assert quote_names(text) == quoted
-
-
-DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,4 +1,3 @@\n a\n- - b\n-__c__\n\n+d"
-
-
-@pytest.mark.parametrize(
-    ("text", "fenced"),
-    [
-        (f"Use:\n{DIFF}\n\n- a list", f"Use:\n```diff\n{DIFF}\n```\n\n- a list"),
-        (
-            f"diff --git a/x.py b/x.py\nindex 1..2\n{DIFF}",
-            f"```diff\ndiff --git a/x.py b/x.py\nindex 1..2\n{DIFF}\n```",
-        ),
-        (f"```diff\n{DIFF}\n```\n- two", f"```diff\n{DIFF}\n```\n- two"),
-        ("- one\n- two\n\n--- \n+++", "- one\n- two\n\n--- \n+++"),
-    ],
-)
-def test_diffs_in_notes_are_code(text: str, fenced: str) -> None:
-    assert fence_diffs(text) == fenced
-    assert "`__c__`" not in quote_names(fence_diffs(text))
