@@ -42,14 +42,6 @@ KINDS: Mapping[str, schema.ToolKind] = {
     **{"run_tests": "execute", "run_command": "execute"},
 }
 """Kinds of tools, which editors show as icons; those of `hand_over` think."""
-PHASES: Mapping[str, str] = {
-    "locate": "Find the place",
-    "reproduce": "Reproduce it with a test",
-    "edit": "Change the code",
-    "verify": "Judge the change by its tests",
-}
-"""Phases that are the plan of a session without a planner."""
-REPEATED_PHASES: Mapping[str, str] = {"diagnose": "edit", "repair": "edit", "explain": "verify"}
 MAIN_CANDIDATE = "c1"
 """The candidate whose replies are shown while they are written; those of others would be mixed with them."""
 PROGRESS_INTERVAL = timedelta(seconds=0.5)
@@ -150,10 +142,6 @@ class UpdateTranslator:
                 self._newest_reply = text.strip()
                 yield _message("\n\n" if name in self._streamed else f"{text.strip()}\n\n")
                 self._streamed.discard(name)
-            case events.PhaseEntered(phase=phase) if not self._steps:
-                current = REPEATED_PHASES.get(phase, phase)
-                if current in PHASES:
-                    yield _plan([*PHASES.values()], completed=[*PHASES].index(current))
             case events.NoteMade(note=Plan(steps=steps)) if steps:
                 self._steps = [*self._steps[: self._completed], *(step.intent for step in steps)]
                 yield _plan(self._steps, completed=self._completed)
@@ -235,9 +223,8 @@ class UpdateTranslator:
         """Close what is still open, then show the report and the summary as the last message."""
         for id in filter(None, (*self._calls.values(), self._judging)):
             yield _progress(id, status="failed" if event.kind is None else "completed")
-        if event.exit_code == 0 and event.verdict is not None:
-            steps = self._steps or [*PHASES.values()]
-            yield _plan(steps, completed=len(steps))
+        if event.exit_code == 0 and event.verdict is not None and self._steps:
+            yield _plan(self._steps, completed=len(self._steps))
         report = report_body(event).strip()
         if report and report != self._newest_reply:
             yield _message(f"{report}\n\n")

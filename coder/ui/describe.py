@@ -219,6 +219,15 @@ def shorten(text: str) -> str:
     return shorten_line(text, LINE_CHARACTERS)
 
 
+def stage_lines(event: events.StageChanged) -> list[Text]:
+    """Return the lines of a stage of a build that began, or of a part of it that ended."""
+    if event.state == "running":
+        return [] if event.component else [Text(event.stage, "bold")]
+    style = "green" if event.state == "done" else "red"
+    remark = f": {shorten(event.remark)}" if event.remark else ""
+    return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
+
+
 STYLES = {
     VerdictKind.PROVEN: "bold green",
     VerdictKind.FIXED: "bold green",

@@ -36,6 +36,7 @@ from coder.ui.describe import (
     describe_event,
     format_spending,
     shorten,
+    stage_lines,
     summarize_arguments,
 )
 
@@ -253,15 +254,6 @@ def _researcher_label(candidate: str) -> str:
     """Return the part of a researcher, since several work at the same time; empty for others."""
     name = candidate.partition("/")[2]
     return f"{name} " if name.startswith("research-") else ""
-
-
-def stage_lines(event: events.StageChanged) -> list[Text]:
-    """Return the lines of a stage of a build that began, or of a part of it that ended."""
-    if event.state == "running":
-        return [] if event.component else [Text(event.stage, "bold")]
-    style = "green" if event.state == "done" else "red"
-    remark = f": {shorten(event.remark)}" if event.remark else ""
-    return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
 
 
 YES, NO = ("y", "yes"), ("n", "no", "")

@@ -131,7 +131,7 @@ def test_prompt_is_fixed_shown_and_brought_onto_the_branch(place: Place, server:
         await prompt(agent, session, "/undo")
 
     converse(place, server, editor, work)
-    assert {"agent_message_chunk", "tool_call", "tool_call_update", "plan"} <= editor.kinds()
+    assert {"agent_message_chunk", "tool_call", "tool_call_update"} <= editor.kinds()
     assert "Minutes are added to the hours." in editor.said()
     patch, verdict = (
         next(call for call in editor.calls().values() if call["title"].startswith(title))

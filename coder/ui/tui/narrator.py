@@ -22,6 +22,7 @@ from coder.ui.describe import (
     describe_event,
     format_money,
     report_body,
+    stage_lines,
     summarize_arguments,
     summary_lines,
 )
@@ -84,7 +85,6 @@ class Narrator:
         """By candidate and id: servers may count the calls of each conversation anew."""
         self._questions: dict[str, str] = {}
         """Texts of questions that a dialog shows until they are answered, by id."""
-        self._stages: dict[str, StageRow] = {}
         self._shown_verdict = ""
         self._heading: events.PhaseEntered | None = None
         """Phase without a line so far."""
@@ -110,8 +110,6 @@ class Narrator:
                 self._questions[question] = text
             case events.QuestionAnswered():
                 self._show_answer(record.event)
-            case events.StageChanged():
-                self._show_stage(record.event)
             case events.SessionFinished():
                 self._finish(record.event)
             case _:
@@ -151,12 +149,6 @@ class Narrator:
         self._status_bar.show(
             _format_status(self._status), seconds=self._status.seconds, activity=self._activity
         )
-
-    def _show_stage(self, event: events.StageChanged) -> None:
-        if event.stage not in self._stages:
-            self._stages[event.stage] = StageRow(event.stage)
-            self._add(self._stages[event.stage])
-        self._stages[event.stage].show_change(event)
 
     def skip(self, records: Sequence[events.Record]) -> None:
         """Take note of records that are too many to be shown, and say how to see them."""
@@ -227,6 +219,8 @@ def _event_widgets(event: events.Event) -> Iterable[Widget]:
             yield Fold(
                 title, lambda: [Static(sanitize_text(text), classes="output", markup=False)], remark=remark
             )
+        case events.StageChanged():
+            yield from (_line(text.plain, "stage") for text in stage_lines(event))
         case _:
             described = [*describe_event(event)]
             details = [line for line in described if line.is_detail]
@@ -310,30 +304,6 @@ def _argument_widgets(arguments: str) -> Iterable[Widget]:
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             yield Static(sanitize_text(f"{name}: {text}"), classes="arguments", markup=False)
-
-
-MARKS = {"running": ("…", "$text-muted"), "done": ("✓", "$success"), "failed": ("✗", "$error")}
-
-
-class StageRow(Static):
-    """Shows a stage and the state of each component in it."""
-
-    def __init__(self, stage: str) -> None:
-        super().__init__(markup=False, classes="stage")
-        self._stage = stage
-        self._changes: dict[str, events.StageChanged] = {}
-
-    def show_change(self, event: events.StageChanged) -> None:
-        self._changes[event.component] = event
-        whole = self._changes.get("")
-        parts = [change for name, change in self._changes.items() if name]
-        pieces: list[str | tuple[str, str]] = [(self._stage, "bold")]
-        pieces += [" ", MARKS[whole.state]] if whole else []
-        for change in parts:
-            pieces += [f"  {change.component} ", MARKS[change.state]]
-        remarks = [change.remark for change in (*parts, *([whole] if whole else [])) if change.remark]
-        pieces += [f"  {sanitize_text('; '.join(remarks))}"] if remarks else []
-        self.update(Content.assemble(*pieces))
 
 
 _MARKS = [

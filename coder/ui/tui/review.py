@@ -89,27 +89,16 @@ class CommentScreen(ModalScreen[str]):
         self.dismiss(event.value.strip())
 
 
-HunkDialog = Literal["comment", "text"]
-
-
 class HunkChoice(Vertical, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "turn", "turn round", id="turn"),
-        Binding("e", "open('text')", "edit", id="edit"),
+        Binding("e", "screen.edit_hunk", "edit", id="edit"),
         Binding("u", "restore", "as proposed", id="restore"),
-        Binding("c", "open('comment')", "comment", id="comment"),
+        Binding("c", "screen.comment_on_hunk", "comment", id="comment"),
     ]
 
     class Decided(Message):
         """Posted when the user decides on a hunk, or changes it."""
-
-    class Opened(Message):
-        """Posted when the user wants to comment on a hunk, or to edit it."""
-
-        def __init__(self, choice: "HunkChoice", dialog: HunkDialog) -> None:
-            super().__init__()
-            self.choice = choice
-            self.dialog = dialog
 
     def __init__(
         self,
@@ -146,10 +135,8 @@ class HunkChoice(Vertical, can_focus=True):
     def is_changed(self) -> bool:
         return bool(self.edit.body)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer decisions where there is something to decide, and comments where a model can read them."""
-        if action == "open" and parameters == ("comment",):
-            return self._purpose == "deliver"
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Offer decisions where there is something to decide."""
         return self._purpose != "read"
 
     def compose(self) -> ComposeResult:
@@ -200,9 +187,6 @@ class HunkChoice(Vertical, can_focus=True):
             self.lines = hunk_lines(self.hunk.body)
         self.refresh(recompose=True)
         self.decide(accepted=accepted)
-
-    def action_open(self, dialog: HunkDialog) -> None:
-        self.post_message(self.Opened(self, dialog))
 
     def action_restore(self) -> None:
         """Take back the user's changes to the hunk."""
@@ -259,8 +243,9 @@ class ReviewScreen(Dialog[HunkDecisions]):
             self.set_focus(choice)
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
-        """Close by a letter only where nothing can be lost."""
-        return action != "close" or self._purpose == "read"
+        """Close by a letter only where nothing can be lost, and comment only where a model can read it."""
+        places = {"close": ("read",), "comment_on_hunk": ("deliver",), "edit_hunk": ("deliver", "apply")}
+        return self._purpose in places.get(action, (self._purpose,))
 
     def action_close(self) -> None:
         self.dismiss(None)
@@ -316,25 +301,22 @@ class ReviewScreen(Dialog[HunkDecisions]):
             edits=tuple(choice.edit for choice in choices if choice.is_changed),
         )
 
-    def on_hunk_choice_opened(self, event: HunkChoice.Opened) -> None:
-        """Open what the user wants to do with a hunk."""
-        choice = event.choice
-        if event.dialog == "comment":
-            self._ask_for_comment(choice)
-        elif not choice.lines:
-            hint = "this hunk has no lines to edit: {accept} accepts it, {reject} rejects it"
-            self._show_outcome(find_key_bindings(self).fill(hint))
-        else:
-            self._edit_text(choice)
+    def action_comment_on_hunk(self) -> None:
+        choice = self.query_one(HunkList).focused
 
-    def _ask_for_comment(self, choice: HunkChoice) -> None:
         def keep_comment(text: str | None) -> None:
             if text is not None:
                 choice.show_comment(text)
 
         self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
 
-    def _edit_text(self, choice: HunkChoice) -> None:
+    def action_edit_hunk(self) -> None:
+        choice = self.query_one(HunkList).focused
+        if not choice.lines:
+            hint = "this hunk has no lines to edit: {accept} accepts it, {reject} rejects it"
+            self._show_outcome(find_key_bindings(self).fill(hint))
+            return
+
         def keep_text(lines: tuple[str, ...] | None) -> None:
             if lines not in (None, tuple(line.text for line in choice.lines if line.sign != "-")):
                 body = replace_new_lines(choice.hunk.body, lines)
@@ -470,29 +452,33 @@ class HunkList(VimScroll, can_focus=False):
         """Offer decisions where there is something to decide."""
         return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
 
+    @property
+    def focused(self) -> HunkChoice:
+        """The hunk whose keys are pressed."""
+        focused = self.screen.focused
+        return focused if isinstance(focused, HunkChoice) else self.choices[0]
+
     def action_move(self, step: int) -> None:
         """Focus the next or the previous hunk, after the last one the first."""
-        choices, focused = self.choices, self.screen.focused
-        if isinstance(focused, HunkChoice):
-            choices[(choices.index(focused) + step) % len(choices)].focus()
+        choices = self.choices
+        choices[(choices.index(self.focused) + step) % len(choices)].focus()
 
     def action_jump_file(self, step: int) -> None:
         """Focus the first hunk of the next or the previous file."""
         first_hunks: dict[str, HunkChoice] = {}
         for choice in self.choices:
             first_hunks.setdefault(choice.hunk.path, choice)
-        paths, focused = [*first_hunks], self.screen.focused
-        here = focused.hunk.path if isinstance(focused, HunkChoice) else paths[0]
-        place = paths.index(here) + step
+        paths = [*first_hunks]
+        place = paths.index(self.focused.hunk.path) + step
         if 0 <= place < len(paths):
             first_hunks[paths[place]].focus()
 
     def action_decide(self, accepted: bool) -> None:
         """Decide on the focused hunk, and go on to the next one if there is one."""
-        if isinstance(focused := self.screen.focused, HunkChoice):
-            focused.decide(accepted=accepted)
-            if focused is not self.choices[-1]:
-                self.action_move(1)
+        focused = self.focused
+        focused.decide(accepted=accepted)
+        if focused is not self.choices[-1]:
+            self.action_move(1)
 
     def action_decide_all(self, accepted: bool) -> None:
         with self.prevent(HunkChoice.Decided):
