@@ -155,8 +155,6 @@ class FilesChanged(EventValue):
     candidate: str
     paths: tuple[str, ...]
     diff: str
-    fingerprint: str = ""
-    """Equal for changes that parse to the same code; empty where not computed."""
 
 
 class CandidateForked(EventValue):

@@ -114,8 +114,6 @@ class Request(Value):
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int = 16_384
-    temperature: float | None = None
-    """None: the provider's default."""
     seed: int | None = None
     """Sampling seed, for the providers that support one."""
     effort: Effort | None = None

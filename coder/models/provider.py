@@ -52,8 +52,8 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.profiles import ModelProfile
-from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP, anthropic_model_profile
-from pydantic_ai.profiles.openai import OpenAIModelProfile, openai_model_profile
+from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
@@ -199,7 +199,7 @@ class ProviderModel:
                 model,
                 messages,
                 model_request_parameters=parameters,
-                model_settings=_model_settings(request, self._choice.model, model.profile),
+                model_settings=_model_settings(request, model.profile),
             )
             with _check_shape():
                 stream = await stack.enter_async_context(response_stream)
@@ -212,17 +212,15 @@ class ProviderModel:
             return stream.get()
 
 
-def _model_settings(request: Request, name: str, profile: ModelProfile) -> ModelSettings:
-    """Return the settings of a request to the model `name`; retries are counted and shown by the caller.
+def _model_settings(request: Request, profile: ModelProfile) -> ModelSettings:
+    """Return the settings of a request; retries are counted and shown by the caller.
 
-    `cache` marks the stable prefix for providers that require it. A model that thinks takes no temperature.
+    `cache` marks the stable prefix for providers that require it.
     """
     settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
     effort = _fitting_effort(request, profile)
     if effort is not None:
         settings["thinking"] = effort
-    if request.temperature is not None and effort is None and not _refuses_temperature(name):
-        settings["temperature"] = request.temperature
     if request.seed is not None:
         settings["seed"] = request.seed
     return settings
@@ -247,16 +245,6 @@ def _fitting_effort(request: Request, profile: ModelProfile) -> Effort | None:
         if not has_budget or 2 * ANTHROPIC_THINKING_BUDGET_MAP[effort] <= request.max_output_tokens
     ]
     return fitting[-1] if fitting else None
-
-
-def _refuses_temperature(model: str) -> bool:
-    """Tell whether the library's profile of a model, behind whatever gateway, says that it refuses one."""
-    name = model.rpartition("/")[2].rpartition("anthropic.")[2]
-    anthropic, openai = anthropic_model_profile(name) or {}, openai_model_profile(name)
-    if anthropic.get("anthropic_disallows_sampling_settings"):
-        return True
-    reasons = openai.get("openai_supports_reasoning", False)
-    return bool(reasons and not openai.get("openai_supports_reasoning_effort_none"))
 
 
 @contextmanager

@@ -461,8 +461,6 @@ QUIRKS = (
     _unknown("parallel_tool_calls"),
     # vLLM without --enable-auto-tool-choice rejects "auto" as a whole, which turns tools off (text protocol).
     _unknown("tool_choice", "toolConfig", rejected=("tool_choice", "tool_?config")),
-    # OpenAI's reasoning models and proxies before them.
-    _unknown("temperature"),
     _unknown("seed"),
     # Servers and proxies with Anthropic's messages, for older models behind OpenRouter and Vertex AI as well.
     _unknown("cache_control"),

@@ -167,7 +167,6 @@ class SessionContext:
     """Role that the model speaks in; for another role, make a changed copy of this object."""
     system: str = "system"
     """Name of the system prompt of every request."""
-    temperature: float | None = None
     revise: "Revise | None" = None
     """Works on what the user flags in a review; None if there is no model to do so."""
     run_elsewhere: "RunElsewhere | None" = None

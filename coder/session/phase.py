@@ -14,7 +14,6 @@ from coder.core.state import candidate_messages, newest_reply, unanswered_calls
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
-from coder.python.source import decode_text, fingerprint_files
 from coder.session import toolbox
 from coder.session.commit_message import format_subject
 from coder.session.context import SessionContext
@@ -236,27 +235,11 @@ async def _inspect_change(
 
 
 async def record_change(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
-    """Log the candidate's current change with its fingerprint, and commit it on its private branch."""
+    """Log the candidate's current change, and commit it on its private branch."""
     reply = newest_reply(context.log.records, candidate.id).text.strip().partition("\n")[0]
     step = context.secrets.mask(format_subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
     await asyncio.to_thread(context.repository.checkpoint, candidate, step)
-    change_fingerprint = await asyncio.to_thread(_fingerprint, candidate, patch)
-    context.log.append(
-        FilesChanged(
-            candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=change_fingerprint
-        )
-    )
-
-
-def _fingerprint(candidate: Candidate, patch: Patch) -> str:
-    files = {path: candidate.worktree / path for path in patch.paths}
-    regular_files = {path: file for path, file in files.items() if not file.is_symlink()}
-    return fingerprint_files(
-        {
-            path: decode_text(file.read_bytes()) if file.is_file() else None
-            for path, file in regular_files.items()
-        }
-    )
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
 
 
 def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -> Note:

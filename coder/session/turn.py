@@ -121,7 +121,6 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
         messages=tuple(map(mark_message, messages)),
         tools=tuple(tool.spec for tool in context.tools),
         max_output_tokens=_output_limit(_context_tokens(context), context.models.effort),
-        temperature=context.temperature,
         seed=context.models.seed,
         effort=context.models.effort,
     )

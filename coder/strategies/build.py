@@ -35,10 +35,10 @@ from coder.strategies.build_review import (
     read_components,
     review_components,
 )
+from coder.strategies.candidate_status import preflight_objections
 from coder.strategies.fan_out import PartOutcome, fan_out
 from coder.strategies.follow import RETRY_ROUTE, follow_route
 from coder.strategies.plan import fork_planner
-from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import ARCHITECT_TOOLS
 
 

@@ -1,22 +1,31 @@
 """Execution of a route: a table from (phase, outcome) to the next phase."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from coder.core.errors import LimitReached, ModelError
-from coder.core.events import PhaseEntered
+from coder.core.errors import LimitReached, ModelError, PatchError, UserError
+from coder.core.events import FilesChanged, PhaseEntered
 from coder.core.notes import Diagnosis, GiveUp
+from coder.core.paths import is_bystander
 from coder.core.phases import PhaseName
 from coder.core.state import candidate_notes, named_tests
-from coder.core.values import Candidate
-from coder.core.verdict import TestReport, VerdictKind
-from coder.session.baseline import offer_missing_packages
+from coder.core.values import Candidate, Patch
+from coder.core.verdict import Finding, TestReport, VerdictKind
+from coder.patching import apply
+from coder.session.baseline import offer_missing_packages, refuse_missing_tests
 from coder.session.context import SessionContext, Strategy
-from coder.session.judging import attempt_number, attempts_left, judge_change
+from coder.session.judging import BESIDE, LEFT_OUT, attempt_number, attempts_left, judge_change
 from coder.session.phase import PhaseSpec, run_phase
-from coder.strategies.candidate_status import has_source, is_abandoned, is_settled, was_asked_for_more
-from coder.strategies.diagnosis import is_stuck, log_diagnoses, start_over
+from coder.strategies.candidate_status import (
+    has_source,
+    is_abandoned,
+    is_settled,
+    log_diagnoses,
+    start_over,
+    was_asked_for_more,
+)
 from coder.strategies.phases import PHASE_SPECS
 
 PhaseOutcome = bool | Literal["passing", "spent"]
@@ -84,8 +93,6 @@ async def _step(
         await _explain(context, candidate, min(attempt, context.task.budget.attempts))
         return None
     may_restart = context.task.mode != "build"  # it would undo the components, which others have written
-    if phase == "diagnose" and may_restart and is_stuck(context, candidate):
-        await start_over(context, candidate)
     note = await run_phase(context, candidate, specs[phase], attempt)
     if isinstance(note, Diagnosis) and note.start_over and may_restart:
         await start_over(context, candidate)
@@ -143,3 +150,45 @@ def run_in_sequence(*strategies: Strategy) -> Strategy:
         return candidate
 
     return strategy
+
+
+def judge_existing_change(
+    change: Patch, test_ids: tuple[str, ...] = (), *, exclusions: tuple[str, ...] = ()
+) -> Strategy:
+    """Return a strategy that judges one existing change, given as a tree or else as a diff.
+
+    `exclusions` is uncommitted work that the change lacks, for which it is FIXED at most.
+    """
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        await asyncio.to_thread(_apply_change, context, candidate, change)
+        patch = await context.read_patch(candidate)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        await refuse_missing_tests(context, candidate, patch)
+        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
+        findings, notes = _describe_exclusions(exclusions)
+        await judge_change(context, candidate, patch, test_ids, findings=findings, notes=notes)
+        return candidate
+
+    return strategy
+
+
+def _describe_exclusions(exclusions: tuple[str, ...]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Return a finding for each part of the work that was left out, and one note on what lies beside it."""
+    beside = [exclusion for exclusion in exclusions if is_bystander(exclusion)]
+    findings = tuple(
+        Finding(rule=LEFT_OUT, effect="open", text=f"not judged: {exclusion}")
+        for exclusion in exclusions
+        if exclusion not in beside
+    )
+    return findings, (f"{BESIDE}{', '.join(beside)}",) if beside else ()
+
+
+def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:
+    if change.tree:
+        context.repository.rollback(candidate, change.tree)
+        return
+    try:
+        apply(change.diff, candidate.worktree)
+    except PatchError as error:
+        raise UserError(f"The diff does not fit {context.repository.base[:10]}: {error}") from None

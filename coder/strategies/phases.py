@@ -36,10 +36,13 @@ from coder.session.judging import (
     write_red_example,
 )
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
-from coder.strategies.candidate_status import has_source
+from coder.strategies.candidate_status import (
+    has_source,
+    newest_diagnoses,
+    preflight_objections,
+    unaddressed_places,
+)
 from coder.strategies.citations import CitationChecker, check_text
-from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
-from coder.strategies.verify_phase import preflight_objections
 
 UNCHANGED = (
     "Nothing has changed since the last verification. Change the code with apply_patch, or "

@@ -18,9 +18,8 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.judging import attempt_number, attempts_left
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.turn import add_user_message
-from coder.strategies.candidate_status import is_repairable
+from coder.strategies.candidate_status import is_repairable, preflight_objections
 from coder.strategies.phases import PHASE_SPECS, UNCHANGED
-from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import PLANNING_TOOLS
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, events_of
@@ -15,6 +14,7 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.judging import attempts_left
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import (
+    apply_test_hunks,
     has_deliverable_change,
     has_unjudged_source,
     is_abandoned,
@@ -24,7 +24,6 @@ from coder.strategies.candidate_status import (
     score_candidate,
     summarize_attempt,
 )
-from coder.strategies.diagnosis import apply_test_hunks
 
 BEAM_WIDTH = 2
 """Branches that continue after a round without a proof."""
@@ -52,10 +51,10 @@ def best_of(width: int, *, change: Strategy, check: Strategy, explain: Strategy,
             """Develop a branch; return why it is dropped, empty if it is judged."""
             try:
                 await change(contexts[branch], branch)
-                if duplicate := find_duplicate(context, branch, contexts):
-                    return f"It is the same change as that of {duplicate}."
                 if not await is_finished(context, branch):
                     return "It changed nothing."
+                if duplicate := find_duplicate(context, branch, contexts):
+                    return f"It is the same change as that of {duplicate}."
                 await check(contexts[branch], branch)
             except (ModelError, LimitReached) as error:
                 failures.append(error)
@@ -88,26 +87,13 @@ def select_repairable(context: SessionContext, judged: Sequence[Candidate]) -> l
     return [branch for branch in judged if is_repairable(context, branch)]
 
 
-class Seed(NamedTuple):
-    """Variation of a branch."""
-
-    approach: str
-    temperature: float
-
-
-SEEDS = (
-    Seed("go to where the wrong value is made, not where it shows: who calls this code, and with what?", 0.7),
-    Seed(
-        "look how this project solves the same thing elsewhere, and what its history says of these lines.",
-        1.0,
-    ),
-    Seed(
-        "distrust the first place found; name two other places that could cause this, and look at them "
-        "first.",
-        1.0,
-    ),
-    Seed("take the issue word by word, and find the rule in the code that contradicts it.", 0.7),
+APPROACHES = (
+    "go to where the wrong value is made, not where it shows: who calls this code, and with what?",
+    "look how this project solves the same thing elsewhere, and what its history says of these lines.",
+    "distrust the first place found; name two other places that could cause this, and look at them first.",
+    "take the issue word by word, and find the rule in the code that contradicts it.",
 )
+"""Approaches of the branches after the first."""
 
 
 async def fork_branches(
@@ -118,15 +104,13 @@ async def fork_branches(
     Each sibling has an approach of its own.
     """
     contexts = {parent: replace(context, budget=context.budget.share(width))}
-    for seed in SEEDS[: width - 1]:
-        sibling_context = replace(
-            contexts[parent], budget=context.budget.share(width), temperature=seed.temperature
-        )
-        contexts[await fork_sibling(sibling_context, parent, seed)] = sibling_context
+    for approach in APPROACHES[: width - 1]:
+        sibling_context = replace(context, budget=context.budget.share(width))
+        contexts[await fork_sibling(sibling_context, parent, approach)] = sibling_context
     return contexts
 
 
-async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -> Candidate:
+async def fork_sibling(context: SessionContext, parent: Candidate, approach: str) -> Candidate:
     """Fork a sibling that shares the conversation so far and the tests.
 
     Other changes of the parent are set aside. `context` is the sibling's own.
@@ -136,7 +120,7 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     patch = await context.read_patch(parent)
     child = await asyncio.to_thread(context.repository.create_candidate, f"c{count + 1}")
     context.log.append(
-        CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=seed.approach)
+        CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach)
     )
     await asyncio.to_thread(apply_test_hunks, child, patch)
     test_patch = await context.read_patch(child)
@@ -147,28 +131,21 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     add_user_message(
         context,
         child,
-        render_prompt("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
+        render_prompt("approach", aside=dropped_paths, failed=failure, approach=approach),
     )
     return child
 
 
 def find_duplicate(context: SessionContext, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
-    """Return the sibling that made an equivalent change earlier; empty if there is none."""
+    """Return the sibling that made the same change earlier; empty if there is none."""
     newest: dict[str, tuple[str, int]] = {}
     for record in context.log.records:
-        if isinstance(record.event, FilesChanged) and record.event.fingerprint:
-            newest[record.event.candidate] = record.event.fingerprint, record.number
-    fingerprint, number = newest.get(candidate.id, ("", 0))
+        if isinstance(record.event, FilesChanged):
+            newest[record.event.candidate] = record.event.diff, record.number
+    diff, number = newest[candidate.id]
     active = {*active_candidates(context.log.records)} - {candidate.id}
-    others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in active)
-    return next(
-        (
-            name
-            for name, other_fingerprint, other_number in others
-            if fingerprint and other_fingerprint == fingerprint and other_number < number
-        ),
-        "",
-    )
+    others = ((other.id, *newest.get(other.id, ("", number))) for other in siblings if other.id in active)
+    return next((name for name, change, at in others if change == diff and at < number), "")
 
 
 def share_failures(

@@ -311,7 +311,7 @@ class StageRunner:
             candidate=candidate.id,
             change=repository.candidate_patch(owner),
             records=tuple(record.model_dump_json() for record in context.log.records),
-            fields={name: getattr(context, name) for name in ("role", "temperature", "continued", "hints")},
+            fields={name: getattr(context, name) for name in ("role", "continued", "hints")},
         )
 
     async def _serve(self) -> None:

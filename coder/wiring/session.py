@@ -633,7 +633,7 @@ def judging_approach(
     Raises:
         UserError: there is no such change.
     """
-    from coder.strategies.verify_phase import judge_existing_change
+    from coder.strategies.follow import judge_existing_change
 
     directory, message, base = request.directory, "", against
     if diff is None:

@@ -8,7 +8,7 @@ from coder.core.events import FilesChanged, PhaseEntered, SessionFinished, Verif
 from coder.core.values import Patch
 from coder.core.verdict import VerdictKind
 from coder.session.session import Session
-from coder.strategies.verify_phase import judge_existing_change
+from coder.strategies.follow import judge_existing_change
 from tests.session.fakes import PROVEN, FakeRepository, FakeVerifier, kit
 
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"

@@ -206,8 +206,7 @@ def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:
 
 def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
     back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
-    # The base's text: an edit that failed twice in the same way is rolled back.
-    again = FIX.replace("+VALUE = 2", "+VALUE = 4")
+    again = back.replace("+VALUE = 3", "+VALUE = 4").replace("-VALUE = 2", "-VALUE = 3")
     last = call("hand_over", kind="give_up", summary="It is deeper.")
     context = run_route(
         tmp_path,

@@ -36,7 +36,6 @@ ASKED = Request(
         UserMessage(text="Go on."),
     ),
     tools=(READ,),
-    temperature=0.0,
     seed=1,
 )
 
@@ -199,7 +198,6 @@ REJECTING_SERVERS = {
     "max_tokens beyond the model": field_server(
         "max_tokens", "{} is too large: 16384. This model supports at most 4096 completion tokens."
     ),
-    "temperature": field_server("temperature", "Unsupported value: '{}' does not support 0.0"),
     "tool_choice": field_server("tool_choice", "unknown field `{}`"),
     "parallel_tool_calls": field_server("parallel_tool_calls", "{} is not supported with this model"),
     "seed": field_server("seed", "Unrecognized argument: {}", status=500),

@@ -22,7 +22,6 @@ CONVERSATION = Request(
         ToolMessage(call_id="call_1", name="read", text="x = 1"),
     ),
     tools=(READ,),
-    temperature=0.0,
     seed=1,
 )
 
@@ -59,7 +58,6 @@ def test_a_reply_with_such_an_end_is_not_complete(
 @pytest.mark.parametrize(
     ("rig", "message", "names"),
     [
-        ("anthropic", "`temperature` is deprecated for this model.", ["temperature"]),
         ("anthropic", "tools.0.cache_control: Extra inputs are not permitted", ["cache_control"]),
         ("anthropic", "tools.0.custom.strict: Extra inputs are not permitted", ["additionalProperties"]),
         ("anthropic", "tool_choice is not supported", ["tool_choice"]),
@@ -79,10 +77,7 @@ def test_a_reply_with_such_an_end_is_not_complete(
 def test_asks_again_without_the_rejected_field(rig: str, message: str, names: list[str]) -> None:
     turns = [Turn(status=400, error=message), Turn(text="Yes."), Turn(text="Yes.")]
     with RIGS[rig](turns) as bench:
-        # The library drops the temperature for OpenAI's reasoning models, with a warning.
-        request = CONVERSATION.model_copy(update={"temperature": None} if rig == "responses" else {})
-        if rig == "chat":
-            request = request.model_copy(update={"effort": "high"})
+        request = CONVERSATION.model_copy(update={"effort": "high"} if rig == "chat" else {})
         texts = [bench.ask(request)[0].message.text for _ in range(2)]
         assert bench.fake
         bodies = [json.dumps(body) for body in bench.fake.requests]

@@ -64,16 +64,16 @@ def test_sends_seed_where_supported(wire: str) -> None:
 
 
 EFFORT_FIELDS: dict[str, dict[str, Any]] = {
-    "chat": {"reasoning_effort": "high", "temperature": None},
-    "responses": {"reasoning": "high", "temperature": None},
-    "anthropic": {"thinking": {"type": "enabled", "budget_tokens": 16_384}, "temperature": None},
+    "chat": {"reasoning_effort": "high"},
+    "responses": {"reasoning": "high"},
+    "anthropic": {"thinking": {"type": "enabled", "budget_tokens": 16_384}},
 }
 """Field that each wire sends for high effort; other models of the contract have no reasoning."""
 
 
 def test_sends_effort_to_models_that_think(wire: str) -> None:
     expected = EFFORT_FIELDS.get(wire)
-    request = ASKED.model_copy(update={"effort": "high", "temperature": 0.5, "max_output_tokens": 32_768})
+    request = ASKED.model_copy(update={"effort": "high", "max_output_tokens": 32_768})
     with WIRES[wire]([WHOLE, WHOLE]) as bench:
         bench.ask(request)
         bench.ask(ASKED)

@@ -9,7 +9,7 @@ from coder.core.task import Budget
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
 from coder.session.context import SessionContext, Strategy
-from coder.strategies.tree import SEEDS, best_of, fork_branches
+from coder.strategies.tree import APPROACHES, best_of, fork_branches
 from tests.session.fakes import PROVEN, RED, STILL_RED, ForkingRepository, events, kit
 
 
@@ -89,18 +89,14 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
     assert {event.candidate for event in told} == {"c2", "c3"}
 
 
-async def test_branches_differ_by_approach_and_temperature(tmp_path: Path) -> None:
+async def test_branches_differ_by_approach(tmp_path: Path) -> None:
     context = replace(kit(tmp_path), repository=ForkingRepository(root=tmp_path))
     trunk = context.repository.create_candidate("c1")
     context.log.append(CandidateForked(candidate="c1"))
     kits = await fork_branches(context, trunk, 3)
-    assert {branch.id: branch_kit.temperature for branch, branch_kit in kits.items()} == {
-        "c1": None,
-        "c2": SEEDS[0].temperature,
-        "c3": SEEDS[1].temperature,
-    }
+    assert [branch.id for branch in kits] == ["c1", "c2", "c3"]
     approaches = [event.approach for event in events(context.log, CandidateForked)]
-    assert approaches == ["", SEEDS[0].approach, SEEDS[1].approach]
+    assert approaches == ["", *APPROACHES[:2]]
 
 
 def test_keeps_best_candidate_without_proof(tmp_path: Path) -> None:
