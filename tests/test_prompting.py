@@ -218,7 +218,6 @@ CASES: dict[str, dict[str, Any]] = {
         "rows": "ordinal(31)  '31st' → '31th'  not tested",
     },
     "repair_flagged": {"findings": (FINDING,)},
-    "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "passing": {
         "verdict": Verdict(kind=VerdictKind.PASSING, reason="1 test went from red to green."),
         "missing": ("the tests are tied to nothing in the issue",),

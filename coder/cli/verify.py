@@ -244,7 +244,7 @@ def review(
     *,
     options: Options,
 ) -> int:
-    """Judge a change by its tests and have it read: correctness, tests, simplicity, security.
+    """Judge a change by its tests and have it read: correctness, tests, security.
 
     Beside each finding stands what the tests have seen there. Nothing is changed.
 

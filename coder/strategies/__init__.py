@@ -9,8 +9,8 @@ Each is a composition over that loop (`strategies/registry.py` names them all):
 - tree: `follow_route(LOCATE_ROUTE)`, then `best_of`: fork, edit (diagnose and repair where red), verify;
   the best go on, and hear what the others changed and how it failed. Stops at the first candidate that is
   proven; the attempts are shared by all branches.
-- committee: the same, with `review_and_repair(verify)`: each proven candidate is read (correctness; tests;
-  simplicity where it is large), what is flagged is mended and read again; a failed change is read first by
+- committee: the same, with `review_and_repair(verify)`: each proven candidate is read (correctness;
+  tests), what is flagged is mended and read again; a failed change is read first by
   a reader who proposes the correction. Stops at the first that is proven and approved.
 - auto: locate; plan where three files or more belong to it; else one linear attempt; then the tree. Stops
   as the strategy it chose, each with its reason in the log.

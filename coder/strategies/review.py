@@ -1,11 +1,8 @@
 """Review of a change by several readers, and targeted repair of what they flag."""
 
-import ast
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
-from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, FilesChanged
@@ -19,7 +16,7 @@ from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.core.verdict_summary import summarize_failures
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
-from coder.python.source import Function, decode_text, parse_or_empty, split_lines
+from coder.python.source import decode_text, split_lines
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import judge_change
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
@@ -74,7 +71,7 @@ def review_and_repair(
             try:
                 await make_repair(repairable, patch)(context, candidate)
             except (ModelError, LimitReached) as error:
-                context.log.warn(f"What was found is not mended: {error}")
+                context.log.warn(f"What was found is not fixed: {error}")
             if not await is_judged_good(context, candidate):
                 await _roll_back(context, candidate, patch)
                 return candidate
@@ -88,7 +85,7 @@ def revise_flagged(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         try:
-            await repair_findings(findings, patch)(context, candidate)
+            await repair_findings(findings)(context, candidate)
         except (ModelError, LimitReached) as error:
             context.log.warn(f"Your comments were not worked on: {error}")
         if not await is_judged_good(context, candidate):
@@ -103,10 +100,6 @@ async def _roll_back(context: SessionContext, candidate: Candidate, patch: Patch
     await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     await judge_change(context, candidate, patch, named_tests(context.log.records, candidate.id))
-
-
-LARGE_LINES = 20
-"""Added and removed lines of source above which a reviewer for simplicity is asked."""
 
 
 BEHAVIOR_REVIEWER = "behavior"
@@ -136,23 +129,8 @@ def _changes_error_alone(example: BehaviorExample) -> bool:
 
 
 def committee_reviewers(patch: Patch, verdict: Verdict) -> tuple[str, ...]:
-    """Return two reviewers of every change, one more for large changes, and those of its risks."""
-    return (
-        "correctness",
-        "tests",
-        *(("simplicity",) if _changed_line_count(patch) > LARGE_LINES else ()),
-        *risk_reviewers(patch, verdict),
-    )
-
-
-def _changed_line_count(patch: Patch) -> int:
-    changed_lines = (
-        line
-        for hunk in split_git_diff(patch.diff)
-        if not is_test_path(hunk.path)
-        for line in hunk.body.split("\n")
-    )
-    return sum(line[:1] in ("+", "-") for line in changed_lines)
+    """Return two reviewers of every change, and those of its risks."""
+    return ("correctness", "tests", *risk_reviewers(patch, verdict))
 
 
 DIFF_CHARACTERS = 20_000
@@ -245,10 +223,6 @@ def covered_lines(hunk: Hunk) -> Iterator[int]:
         yield from range(int(first), int(first) + int(count or 1))
 
 
-MARGIN_LINES = 8
-"""Lines around a flagged line that may change with it, if no definition encloses it."""
-
-
 def repairable_findings(findings: Findings, patch: Patch) -> tuple[ReviewFinding, ...]:
     """Return findings that can be repaired: not minor, and in files of the change."""
     return tuple(
@@ -258,88 +232,23 @@ def repairable_findings(findings: Findings, patch: Patch) -> tuple[ReviewFinding
     )
 
 
-def changes_outside_findings(findings: Sequence[ReviewFinding], before: Path, after: Path) -> list[str]:
-    """Return `path:line` of each change outside of the flagged places, by the lines of the tree `before`."""
-    locations = []
-    for path in dict.fromkeys(finding.path for finding in findings):
-        old, new = read_exact_text(before, path), read_exact_text(after, path)
-        allowed_ranges = [editable_lines(finding, old) for finding in findings if finding.path == path]
-        locations += [
-            f"{path}:{line}"
-            for line in changed_lines(old, new)
-            if not any(line in lines for lines in allowed_ranges)
-        ]
-    return locations
-
-
-def read_exact_text(tree: Path, path: str) -> str:
-    """Return a file's text with undecodable bytes preserved; empty if there is no such file."""
-    file = tree / path
-    return (
-        file.read_bytes().decode("utf-8", "surrogateescape")
-        if file.is_file() and not file.is_symlink()
-        else ""
-    )
-
-
-def editable_lines(finding: ReviewFinding, text: str) -> range:
-    """Return the lines that may change for a finding.
-
-    The innermost definition around it, or a few lines; all lines if it names none.
-    """
-    if not finding.line:
-        return range(len(split_lines(text)) + 2)
-    spans = [
-        range(node.lineno, (node.end_lineno or node.lineno) + 2)
-        for node in ast.walk(parse_or_empty(text))
-        if isinstance(node, Function | ast.ClassDef)
-    ]
-    enclosing = [lines for lines in spans if finding.line in lines]
-    return (
-        min(enclosing, key=len)
-        if enclosing
-        else range(finding.line - MARGIN_LINES, finding.line + MARGIN_LINES + 1)
-    )
-
-
-def changed_lines(old: str, new: str) -> Iterator[int]:
-    """Yield the numbers of old lines that were changed or precede an insertion; new imports do not count."""
-    before, after = split_lines(old), split_lines(new)
-    for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
-        if tag == "equal" or (
-            tag == "insert"
-            and all(line.startswith(("import ", "from ")) or not line.strip() for line in after[start:end])
-        ):
-            continue
-        yield from range(first + 1, max(last, first + 1) + 1)
-
-
 def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
     """Return a strategy that repairs what reviewers flag, and verifies the whole change again."""
-    return repair_findings(
-        [finding for review in reviews for finding in repairable_findings(review, patch)], patch
-    )
+    return repair_findings([finding for review in reviews for finding in repairable_findings(review, patch)])
 
 
-def repair_findings(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
-    """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
+def repair_findings(findings: Sequence[ReviewFinding]) -> Strategy:
+    """Return a strategy that repairs flagged places in one conversation, and changes no other files."""
 
     async def opening(_context: SessionContext, _candidate: Candidate) -> str:
         return render_prompt("repair_flagged", findings=findings)
 
-    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
-        if state.entry or not state.changed:
-            return (
-                None
-                if state.note is None
-                else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
-            )
-        outside_places = await asyncio.to_thread(_changes_outside, context, candidate, findings, patch)
-        if not outside_places:
+    async def settle(_context: SessionContext, _candidate: Candidate, state: PhaseState) -> Note | str | None:
+        if state.changed and not state.entry:
             return state.note or Done(summary="")  # what the whole change does was said before
-        await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
-        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        return render_prompt("astray", astray=outside_places, findings=findings)
+        if state.entry or state.note is None:
+            return None
+        return "Nothing was changed. Correct what was found, or hand_over(kind='give_up')."
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
@@ -352,13 +261,6 @@ def repair_findings(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy
         )
 
     return strategy
-
-
-def _changes_outside(
-    context: SessionContext, candidate: Candidate, findings: Sequence[ReviewFinding], patch: Patch
-) -> list[str]:
-    with context.repository.checkout(patch.tree) as before:
-        return changes_outside_findings(findings, before, candidate.worktree)
 
 
 async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:

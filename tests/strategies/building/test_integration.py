@@ -1,8 +1,8 @@
 import tomllib
 from pathlib import Path
 
-from coder.core.notes import Component, Plan
-from coder.strategies.build import project_files
+from coder.core.notes import Component, Plan, ReviewFinding
+from coder.strategies.build import group_findings, missing_component_files, project_files
 from tests.builders import write
 
 
@@ -33,3 +33,12 @@ def test_source_directory_and_single_module(tmp_path: Path) -> None:
     flat = tomllib.loads(project_files(plan_of("tool.py"), tmp_path, [])["pyproject.toml"])
     assert flat["tool"]["setuptools"] == {"packages": [], "py-modules": ["tool"]}
     assert "scripts" not in flat["project"]
+
+
+def test_names_missing_files_and_groups_findings_by_owner(tmp_path: Path) -> None:
+    plan = plan_of("tool/a.py", "tool/b.py")
+    write(tmp_path, {"tool/a.py": "", "tests/test_0.py": "", "tests/test_1.py": ""})
+    (missing,) = missing_component_files(plan.components, tmp_path)
+    assert missing.text == "tool/b.py does not exist."
+    other = ReviewFinding(severity="major", path="README.md", text="x")
+    assert group_findings(plan.components, [missing, other]) == {"part1": (missing,)}

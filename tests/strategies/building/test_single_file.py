@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.notes import Component, Plan
-from coder.strategies.build_review import merge_components, merged_path
+from coder.strategies.build import merge_components, merged_path
 from tests.builders import write
 
 PLAN = Plan(

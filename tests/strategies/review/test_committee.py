@@ -39,8 +39,8 @@ def edit_strategy(value: int, *, verified: bool = True, error: Exception | None 
 @pytest.mark.parametrize(
     ("mending", "warnings"),
     [
-        (edit_strategy(3, error=LimitReached("usd", "too dear")), ["What was found is not mended: too dear"]),
-        (edit_strategy(3, error=ModelError("down")), ["What was found is not mended: down"]),
+        (edit_strategy(3, error=LimitReached("usd", "too dear")), ["What was found is not fixed: too dear"]),
+        (edit_strategy(3, error=ModelError("down")), ["What was found is not fixed: down"]),
         (edit_strategy(3, verified=False), []),
         (edit_strategy(3), []),
     ],
