@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from coder.core import events
-from coder.core.messages import REMARK_OPENING, AssistantMessage, Message, ToolCall, UserMessage
+from coder.core.messages import REMARK_OPENING, AssistantMessage, Message, UserMessage
 from coder.core.notes import Plan
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_records
@@ -38,8 +38,8 @@ def compact(
 ) -> events.ContextCompacted | None:
     """Return how to shorten a conversation of more than `limit` tokens; None if it fits.
 
-    Results that a newer one supersedes go first, then old ones, oldest first. If that is not enough, a note
-    replaces the older messages. The opening message, which holds the issue, and the newest failure stay.
+    Old results go first, those of `read` last. If that is not enough, a note replaces the older messages.
+    The opening message, which holds the issue, and the newest failure stay.
     """
     compaction = _Compaction(records, candidate, measure)
     if compaction.size(events.ContextCompacted(candidate=candidate)) <= limit:
@@ -124,42 +124,18 @@ class _Compaction:
         return make_event(index) if index < count else None
 
     def _result_order(self) -> list[int]:
-        """Return the records with tool results: superseded ones, others, what was read; each from old to new.
+        """Return the records with tool results: those of `read` after others, each from old to new.
 
         A patch needs the lines that were read. The newest test run comes last.
         """
+        results = (events.ToolFinished, events.ConversationContinued)
         names = {
-            record.number: record.event.message.name
+            record.number: record.event.message.name if isinstance(record.event, events.ToolFinished) else ""
             for record in self._own
-            if isinstance(record.event, events.ToolFinished)
+            if isinstance(record.event, results)
         }
         newest_tests = [number for number, name in names.items() if name == "run_tests"][-1:]
-        superseded = self._superseded_results()
-        ranks = {
-            record.number: (
-                record.number in newest_tests,
-                record.number not in superseded,
-                names.get(record.number) == "read" and record.number not in superseded,
-            )
-            for record in self._own
-            if isinstance(record.event, events.ToolFinished | events.ConversationContinued)
-        }
-        return sorted(ranks, key=lambda number: (ranks[number], number))
-
-    def _superseded_results(self) -> set[int]:
-        """Return the records of results that a later call with the same arguments has returned anew."""
-        calls: dict[str, ToolCall] = {}
-        newest: dict[tuple[str, str], int] = {}
-        superseded: set[int] = set()
-        for record in self._own:
-            match record.event:
-                case events.MessageFinished(message=AssistantMessage(calls=made)):
-                    calls |= {call.id: call for call in made}
-                case events.ToolFinished(message=message) if message.call_id in calls:
-                    call = calls[message.call_id]
-                    superseded |= {newest.get((call.name, call.arguments), 0)}
-                    newest[call.name, call.arguments] = record.number
-        return superseded
+        return sorted(names, key=lambda number: (number in newest_tests, names[number] == "read", number))
 
     @cached_property
     def _pinned_records(self) -> list[int]:

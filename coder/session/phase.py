@@ -1,23 +1,64 @@
-"""Loop of one phase: ask the model, run its calls, inspect the change, until the phase's note is made."""
+"""Loop of a phase: ask the model, run its calls, inspect the change, until the phase's note is made."""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
+from typing import Any, Literal
 
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered
-from coder.core.messages import Reply, ToolCall
+from coder.core.errors import ModelError, ToolError, ToolRefusedError, UserError
+from coder.core.events import (
+    REFUSE,
+    BudgetSpent,
+    FilesChanged,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    ReasoningStreamed,
+    Record,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+)
+from coder.core.messages import (
+    REMARK_OPENING,
+    AssistantMessage,
+    Delta,
+    Effort,
+    Image,
+    Message,
+    Reply,
+    Request,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
-from coder.core.phases import Phase
-from coder.core.state import candidate_messages, newest_reply, unanswered_calls
+from coder.core.phases import Phase, Policy
+from coder.core.ports import Model
+from coder.core.state import active_candidates, candidate_messages, newest_reply, unanswered_calls
+from coder.core.task import Attachment
+from coder.core.text import shorten_line
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
+from coder.permissions.secrets import mark_message
 from coder.prompting import render_prompt
-from coder.session import toolbox
-from coder.session.commit_message import format_subject
+from coder.retrieval.attachments import attach_mentions, refuse_images
+from coder.session.approval import (
+    ApprovalRequest,
+    PermissionDecision,
+    decide_change,
+    decide_command,
+    decide_server_tool,
+)
+from coder.session.compaction import collect_facts, compact
 from coder.session.context import SessionContext
-from coder.session.turn import LOOP_SUMMARY, LoopDetector, add_user_message, latest_call_results, run_turn
+from coder.session.delivery import format_subject
+from coder.tools.tool import Tool
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`, as named by a reply that patches immediately."""
@@ -33,6 +74,28 @@ CUT_CALL = (
 )
 IDLE_REPLIES = 2
 """Consecutive replies without a call after which a phase has failed; each is answered by a reminder."""
+
+
+LOOP_SUMMARY = (
+    "The model went round in circles: the same calls with the same answers, three times over, and no change."
+)
+
+
+class LoopDetector:
+    """Counts the identical turns of one phase since files last changed."""
+
+    def __init__(self) -> None:
+        self._turns: dict[tuple[str, ...], int] = {}
+
+    def record_turn(self, turn: tuple[str, ...], *, has_changed: bool) -> Literal["new", "again", "lost"]:
+        """Record a turn (its calls and results) and return whether it is new, repeated, or repeated twice."""
+        if has_changed:
+            self._turns.clear()
+            return "new"
+        self._turns[turn] = self._turns.get(turn, 0) + 1
+        if not turn or self._turns[turn] == 1:
+            return "new"
+        return "again" if self._turns[turn] == 2 else "lost"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +169,7 @@ async def _find_note(
     loop_detector = LoopDetector()
     while turns < phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            reply = await _ask(context, candidate, spec, opens=not is_opened)
+            reply = await _next_reply(context, candidate, spec, opens=not is_opened)
             calls = reply.message.calls
             turns, is_opened = turns + 1, True
             if failure := _answer_failure(phase, reply, idle=idle):
@@ -116,9 +179,7 @@ async def _find_note(
         before_change = takewhile(lambda call: not _writes(context, call), calls)
         allowed_calls = tuple(before_change) if phase.yields else calls
         handed_over = [
-            note
-            for call in allowed_calls
-            if (note := await toolbox.run_call(context, candidate, phase, call))
+            note for call in allowed_calls if (note := await run_call(context, candidate, phase, call))
         ]
         if len(allowed_calls) < len(calls):
             return _implied_note(context, candidate, phase), True
@@ -157,7 +218,9 @@ async def _settle(
             return decision
 
 
-async def _ask(context: SessionContext, candidate: Candidate, spec: PhaseSpec, *, opens: bool) -> Reply:
+async def _next_reply(
+    context: SessionContext, candidate: Candidate, spec: PhaseSpec, *, opens: bool
+) -> Reply:
     """Return the next reply with the calls to run; remind the model if it made none.
 
     The last call of a reply that was cut at the output limit may be incomplete and is not run, even if its
@@ -170,7 +233,7 @@ async def _ask(context: SessionContext, candidate: Candidate, spec: PhaseSpec, *
     if reply.finish in INCOMPLETE_REPLIES:
         context.log.warn(INCOMPLETE_REPLIES[reply.finish])
         if calls:
-            toolbox.refuse_call(context, candidate, calls[-1], CUT_CALL)
+            refuse_call(context, candidate, calls[-1], CUT_CALL)
             return reply.model_copy(
                 update={"message": reply.message.model_copy(update={"calls": calls[:-1]})}
             )
@@ -259,5 +322,412 @@ def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -
 
 
 def _writes(context: SessionContext, call: ToolCall) -> bool:
-    tool = toolbox.find_tool(context, call.name)
+    tool = find_tool(context, call.name)
     return tool is not None and tool.writes
+
+
+OUTPUT_SHARE = 0.25
+"""Largest share of the context window that is left for the reply."""
+LEARNT_SHARE = 0.75
+"""Share of a request that was too long for its model which later ones may have."""
+
+
+def add_user_message(
+    context: SessionContext, candidate: Candidate, text: str, images: Sequence[Image] = ()
+) -> None:
+    """Add a message of the harness to the conversation, with secrets masked.
+
+    Images that the conversation holds already are not sent again.
+    """
+    if images:
+        messages = candidate_messages(context.log.records, candidate.id)
+        known = {
+            image for message in messages if isinstance(message, UserMessage) for image in message.images
+        }
+        images = [image for image in images if image not in known]
+    message = UserMessage(text=context.secrets.mask(text), images=tuple(images))
+    context.log.append(MessageFinished(candidate=candidate.id, message=message))
+
+
+async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
+    """Ask the model for the next reply.
+
+    A conversation that fills the model's context window is compacted first; one that exceeds a window of
+    unknown size is compacted once, then sent again.
+
+    Raises:
+        LimitReached: before the request, if it could exceed a limit.
+        ModelError: no usable reply was received.
+    """
+    _compact_if_full(context, candidate)
+    try:
+        return await _request_reply(context, candidate)
+    except ModelError as error:
+        if not error.context_overflow:
+            raise
+    request = _make_request(context, candidate_messages(context.log.records, candidate.id))
+    refused_tokens = context.budget.estimate_input_tokens(request)
+    context.models.context_limits[context.model.name] = int(refused_tokens * LEARNT_SHARE)
+    _compact_if_full(context, candidate)
+    return await _request_reply(context, candidate)
+
+
+def _compact_if_full(context: SessionContext, candidate: Candidate) -> None:
+    """Shorten the conversation if the next request could exceed the model's context window."""
+    limit = _input_limit(context)
+    if limit is None:
+        return
+    records = context.log.records
+    event = compact(
+        records,
+        candidate.id,
+        measure=lambda messages: context.budget.estimate_input_tokens(_make_request(context, messages)),
+        limit=limit,
+        make_note=lambda: render_prompt("compacted", facts=collect_facts(records, candidate.id)),
+    )
+    if event is not None:
+        context.log.append(event)
+
+
+def _input_limit(context: SessionContext) -> int | None:
+    """Return the most input tokens of a request; None if the size of the window is not known."""
+    window = _context_tokens(context)
+    limits = (
+        window - _output_limit(window, context.models.effort) if window else None,
+        context.models.context_limits.get(context.model.name),
+    )
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _context_tokens(context: SessionContext) -> int | None:
+    return context.models.context_tokens or context.model.context_tokens
+
+
+def _output_limit(window: int | None, effort: Effort | None) -> int:
+    """Return the most output tokens of a request; in a small window, a share of it.
+
+    High effort gets twice as many, because thinking counts.
+    """
+    most: int = Request.model_fields["max_output_tokens"].default * (2 if effort == "high" else 1)
+    return min(most, int(window * OUTPUT_SHARE)) if window else most
+
+
+def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Request:
+    return Request(
+        system=render_prompt(context.system),
+        messages=tuple(map(mark_message, messages)),
+        tools=tuple(tool.spec for tool in context.tools),
+        max_output_tokens=_output_limit(_context_tokens(context), context.models.effort),
+        seed=context.models.seed,
+        effort=context.models.effort,
+    )
+
+
+async def _request_reply(context: SessionContext, candidate: Candidate) -> Reply:
+    await _deliver_remarks(context, candidate)
+    request = _make_request(context, candidate_messages(context.log.records, candidate.id))
+    return await _complete(context, candidate, _without_foreign_data(context.model, request))
+
+
+async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
+    """Add findings, and the user's remarks with what they mention, to the conversation of every candidate."""
+    for finding in context.findings.take():
+        for name in active_candidates(context.log.records):
+            add_user_message(context, candidate.model_copy(update={"id": name}), finding)
+    for remark in context.remarks.take():
+        attachments: tuple[Attachment, ...] = ()
+        try:
+            found = await asyncio.to_thread(_attach_mentions, context, candidate, remark)
+        except UserError as error:
+            context.log.warn(str(error))
+        else:
+            attachments, refusals = refuse_images(found, context.model)
+            for refusal in refusals:
+                context.log.warn(refusal)
+        task = context.task.model_copy(update={"attachments": attachments})
+        attached_text = render_prompt("attachments", task=task)
+        for name in active_candidates(context.log.records):
+            receiver = candidate.model_copy(update={"id": name})
+            add_user_message(context, receiver, f"{REMARK_OPENING}{remark}")
+            if attached_text:
+                add_user_message(context, receiver, attached_text, task.images)
+
+
+def _attach_mentions(context: SessionContext, candidate: Candidate, remark: str) -> tuple[Attachment, ...]:
+    """Return what a remark mentions, as the candidate has changed it so far."""
+    workspace = context.workspace(candidate)
+    return attach_mentions(
+        remark,
+        workspace.root,
+        workspace.index,
+        deny_read=workspace.deny_read,
+        checkout=context.repository.root,
+    )
+
+
+def _without_foreign_data(model: Model, request: Request) -> Request:
+    """Remove what a model cannot take, since several may take part in a conversation.
+
+    That is opaque data of other models' providers, and images if it accepts none.
+    """
+
+    def adapt(message: Message) -> Message:
+        match message:
+            case AssistantMessage() if message.model != model.name:
+                return message.model_copy(update={"opaque": ""})
+            case UserMessage() if message.images and not model.accepts_images:
+                names = ", ".join(image.name for image in message.images)
+                text = f"{message.text}\n\n[Not sent to you, because you accept no images: {names}]"
+                return UserMessage(text=text)
+        return message
+
+    return request.model_copy(update={"messages": tuple(map(adapt, request.messages))})
+
+
+async def _complete(context: SessionContext, candidate: Candidate, request: Request) -> Reply:
+    model = context.model
+
+    def show(delta: Delta) -> None:
+        if delta.kind == "notice":
+            context.log.warn(delta.text)
+            return
+        event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
+        context.log.append(event_type(candidate=candidate.id, text=delta.text))
+
+    def spend(usage: Usage) -> None:
+        context.log.append(
+            BudgetSpent(
+                candidate=candidate.id, usage=usage, total=reservation.settle(usage), role=context.role
+            )
+        )
+
+    async with (
+        context.budget.reserve(request, price=model.maximum_cost_usd, role=context.role) as reservation,
+        context.models.rate_limiter.requests,
+    ):
+        try:
+            reply = await model.complete(reservation.request, show)
+        except ModelError as error:
+            if error.usage is None:
+                reservation.release()
+            elif error.usage.cost_usd is not None:
+                spend(error.usage)
+            raise
+        context.log.append(
+            MessageFinished(
+                candidate=candidate.id, message=reply.message.model_copy(update={"model": model.name})
+            )
+        )
+        spend(reply.usage)
+    return reply
+
+
+def latest_call_results(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+    """Return the calls of the newest reply with their results, sorted; empty if it has no call."""
+    results: list[str] = []
+    for message in reversed(candidate_messages(records, candidate)):
+        match message:
+            case ToolMessage(name=name, text=text):
+                results.append(f"{name}: {text}")
+            case AssistantMessage(calls=calls):
+                return (
+                    tuple(sorted([*results, *(f"{call.name}({call.arguments})" for call in calls)]))
+                    if calls
+                    else ()
+                )
+            case _:
+                continue
+    return ()
+
+
+OUTPUT_CHARACTERS = 16_000
+MOST_SHOWN_CHARACTERS = 500
+"""Of arguments in a question to the user."""
+
+
+def find_tool(context: SessionContext, name: str) -> Tool | None:
+    return next((tool for tool in context.tools if tool.name == name), None)
+
+
+async def run_call(
+    context: SessionContext, candidate: Candidate, phase: Phase, call: ToolCall
+) -> Note | None:
+    """Run one call and log its result; return the note if the call handed one over."""
+    context.log.append(ToolStarted(candidate=candidate.id, call=call))
+    seconds = 0.0
+    note: Note | None = None
+    is_refused = False
+    try:
+        tool = find_tool(context, call.name)
+        if tool is None:
+            raise ToolError(
+                f"There is no tool {call.name!r}. There are: "
+                f"{', '.join(tool.name for tool in context.tools)}."
+            )
+        if tool.writes and not phase.writes:
+            raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with {phase.end_marker}.")
+        arguments = tool.validate_arguments(call.arguments)
+        decision = _decide(context, candidate, tool, arguments)
+        policy = await _check_permission(context, candidate, call, decision)
+        if denial := await context.deny("PreToolUse", candidate, tool_name=tool.name, tool_input=arguments):
+            raise ToolRefusedError(f"{tool.name} was refused by a hook, and nothing was done: {denial}")
+        start_seconds = time.monotonic()
+        try:
+            result, ok = await _run_tool(context, candidate, tool, arguments, policy=policy), True
+        finally:
+            seconds = time.monotonic() - start_seconds
+        if not isinstance(result, str):
+            note = _check_kind(phase, result)
+        text = result if isinstance(result, str) else f"Handed over: {result.kind}."
+        if objection := await context.deny(
+            "PostToolUse", candidate, tool_name=tool.name, tool_input=arguments, tool_response=text
+        ):
+            text = f"{text}\n\nA hook objects to what was done: {objection}"
+    except ToolError as error:
+        text, ok, note = str(error), False, None
+        is_refused = isinstance(error, ToolRefusedError)
+    text = context.secrets.mask(text)
+    shortened_text = truncate_output(text)
+    context.log.append(
+        ToolFinished(
+            candidate=candidate.id,
+            message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
+            seconds=seconds,
+            blob="" if shortened_text == text else context.store.store_blob(text),
+            refused=is_refused,
+        )
+    )
+    return note
+
+
+def refuse_call(context: SessionContext, candidate: Candidate, call: ToolCall, reason: str) -> None:
+    context.log.append(ToolStarted(candidate=candidate.id, call=call))
+    message = ToolMessage(call_id=call.id, name=call.name, text=reason, ok=False)
+    context.log.append(ToolFinished(candidate=candidate.id, message=message, seconds=0.0))
+
+
+async def _run_tool(
+    context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any], *, policy: Policy
+) -> str | Note:
+    workspace = replace(
+        context.workspace(candidate),
+        progress=context.log.progress_listener(candidate.id),
+        policy=policy,
+        is_named=partial(_is_named, candidate_messages(context.log.records, candidate.id)),
+    )
+    return await asyncio.to_thread(tool.function, workspace, **arguments)
+
+
+def _is_named(messages: Sequence[Message], path: str) -> bool:
+    """Tell whether a message to the model has named a file, by its path or as an import does."""
+    *folders, name = path.split("/")
+    stem = name.partition(".")[0]
+    word = folders[-1] if stem in ("__init__", "index", "mod") and folders else stem
+    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+    texts = (message.text for message in messages if not isinstance(message, AssistantMessage))
+    return any(path in text or pattern.search(text) is not None for text in texts)
+
+
+async def _check_permission(
+    context: SessionContext, candidate: Candidate, call: ToolCall, decision: PermissionDecision
+) -> Policy:
+    """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
+
+    Raises:
+        ToolRefusedError: it is not allowed.
+    """
+    if decision.action == "deny":
+        raise ToolRefusedError(
+            f"{call.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
+            "without it."
+        )
+    if decision.action == "ask":
+        answer = await context.approval.permit(call, list(_pending_requests(context, candidate, call)))
+        if answer.option == REFUSE:
+            advice = (
+                f"The user wants this instead: {answer.instruction}"
+                if answer.instruction
+                else "Go on without it: run_tests and the tools that look need no permission."
+            )
+            raise ToolRefusedError(
+                f"{call.name} was not allowed (it {decision.why}), and nothing was done. {advice}"
+            )
+    return Policy(writes=context.permissions.mode != "read-only", network=decision.network)
+
+
+def _decide(
+    context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any]
+) -> PermissionDecision:
+    """Decide whether a call may run."""
+    if tool.writes:
+        return decide_change(context.permissions)
+    rights = replace(context.permissions, rules=(*context.permissions.rules, *context.approval.rules))
+    if name := tool.called_server_tool(arguments):
+        return decide_server_tool(rights, name)
+    if not tool.asks:
+        return PermissionDecision(action="allow")
+    return decide_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
+
+
+def _pending_requests(
+    context: SessionContext, candidate: Candidate, call: ToolCall
+) -> Iterator[ApprovalRequest]:
+    """Yield requests for this call and all others of its reply that wait for the same answer."""
+    for other in (
+        call,
+        *(
+            other
+            for other in unanswered_calls(candidate_messages(context.log.records, candidate.id))
+            if other != call
+        ),
+    ):
+        tool = find_tool(context, other.name)
+        if tool is None:
+            continue
+        try:
+            arguments = tool.validate_arguments(other.arguments)
+        except ToolError:
+            continue  # its error is reported when it is run
+        decision = _decide(context, candidate, tool, arguments)
+        if decision.action == "ask":
+            yield ApprovalRequest(
+                call=other,
+                text=_describe_call(tool, other, arguments),
+                why=decision.why,
+                rules=decision.rules,
+            )
+
+
+def _describe_call(tool: Tool, call: ToolCall, arguments: Mapping[str, Any]) -> str:
+    if tool.asks:
+        command = str(arguments["command"])
+        return f"run: {command if command.isprintable() else repr(command)}"
+    if name := tool.called_server_tool(arguments):
+        text = f"{name} {shorten_line(call.arguments, MOST_SHOWN_CHARACTERS)}"
+        return f"call: {text if text.isprintable() else repr(text)}"
+    paths = [
+        line[4:].split("\t")[0].removeprefix("b/")
+        for line in str(arguments.get("diff", "")).splitlines()
+        if line.startswith("+++ ")
+    ]
+    return f"{tool.name}: {', '.join(paths) or 'a change'}"
+
+
+def _check_kind(phase: Phase, note: Note) -> Note:
+    """Return a note that ends the phase."""
+    if note.kind not in (phase.note, "give_up"):
+        raise ToolError(
+            f"This is the {phase.name} phase: it ends with {phase.end_marker} or with "
+            "kind='give_up'. "
+            f"kind='{note.kind}' changes nothing now."
+        )
+    return note
+
+
+def truncate_output(text: str) -> str:
+    """Return head and tail of a long text, and between them the number of missing ones."""
+    if len(text) <= OUTPUT_CHARACTERS:
+        return text
+    head, tail = text[: OUTPUT_CHARACTERS * 2 // 3], text[-OUTPUT_CHARACTERS // 3 :]
+    missing = len(text) - len(head) - len(tail)
+    return f"{head}\n[... {missing:,} characters left out here; narrow the call to see them ...]\n{tail}"

@@ -13,7 +13,6 @@ from coder.core.state import session_status
 from coder.core.values import Candidate
 from coder.core.verdict import VerdictKind
 from coder.patching import PatchError, apply
-from coder.session.baseline import ensure_dependencies, measure_baseline, refuse_missing_tests
 from coder.session.context import SessionContext, Strategy
 from coder.session.delivery import (
     BUG,
@@ -23,6 +22,7 @@ from coder.session.delivery import (
     keep_change,
     outcome_without_fix,
 )
+from coder.session.judging import ensure_dependencies, measure_baseline, refuse_missing_tests
 from coder.session.phase import record_change
 
 BASELINE_WAIT_SECONDS = 2.0

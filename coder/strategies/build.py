@@ -27,10 +27,9 @@ from coder.prompting import render_prompt
 from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
 from coder.python.source import parse_module, split_lines
 from coder.retrieval.orientation import issue_overview
-from coder.session.baseline import offer_packages
 from coder.session.context import SessionContext, Strategy, run_part
-from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
-from coder.session.turn import add_user_message
+from coder.session.judging import offer_packages
+from coder.session.phase import PhaseSpec, PhaseState, add_user_message, record_change, run_phase
 from coder.strategies.candidate_status import preflight_objections
 from coder.strategies.fan_out import PartOutcome, fan_out
 from coder.strategies.follow import RETRY_ROUTE, follow_route

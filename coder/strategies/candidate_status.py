@@ -36,8 +36,7 @@ from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, find_syntax_error, find_undefined_names
 from coder.session.context import SessionContext
-from coder.session.phase import PhaseState, record_change
-from coder.session.turn import add_user_message
+from coder.session.phase import PhaseState, add_user_message, record_change
 
 Score = tuple[int, ...]
 WORST: Score = (-1,)

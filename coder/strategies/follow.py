@@ -14,9 +14,16 @@ from coder.core.state import candidate_notes, named_tests
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import Finding, TestReport, VerdictKind
 from coder.patching import apply
-from coder.session.baseline import offer_missing_packages, refuse_missing_tests
 from coder.session.context import SessionContext, Strategy
-from coder.session.judging import BESIDE, LEFT_OUT, attempt_number, attempts_left, judge_change
+from coder.session.judging import (
+    BESIDE,
+    LEFT_OUT,
+    attempt_number,
+    attempts_left,
+    judge_change,
+    offer_missing_packages,
+    refuse_missing_tests,
+)
 from coder.session.phase import PhaseSpec, run_phase
 from coder.strategies.candidate_status import (
     has_source,

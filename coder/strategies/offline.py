@@ -25,13 +25,13 @@ from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.orientation import related_failures
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import find_reaching_tests
-from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import (
     SEARCH_CUT,
     UNDECIDED,
     attempt_number,
     judge_change,
+    measure_baseline,
     requested_tests,
     write_red_example,
 )

@@ -24,13 +24,13 @@ from coder.core.verdict_summary import describe_open, summarize_failures
 from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import FirstLook, issue_overview, related_failures
-from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.judging import (
     attempt_number,
     attempts_left,
     excluded_tests,
     judge_change,
+    measure_baseline,
     passing_sources,
     requested_tests,
     write_red_example,

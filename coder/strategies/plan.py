@@ -16,8 +16,7 @@ from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import attempt_number, attempts_left
-from coder.session.phase import PhaseSpec, PhaseState, run_phase
-from coder.session.turn import add_user_message
+from coder.session.phase import PhaseSpec, PhaseState, add_user_message, run_phase
 from coder.strategies.candidate_status import is_repairable, preflight_objections
 from coder.strategies.phases import PHASE_SPECS, UNCHANGED
 from coder.tools.registry import PLANNING_TOOLS

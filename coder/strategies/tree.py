@@ -12,7 +12,7 @@ from coder.core.verdict_summary import summarize_failures
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import attempts_left
-from coder.session.turn import add_user_message
+from coder.session.phase import add_user_message
 from coder.strategies.candidate_status import (
     apply_test_hunks,
     has_deliverable_change,

@@ -14,8 +14,7 @@ from coder.core.values import Candidate
 from coder.permissions.command_rules import Rule
 from coder.session.approval import Approval, Permissions
 from coder.session.context import SessionContext
-from coder.session.toolbox import OUTPUT_CHARACTERS, run_call, truncate_output
-from coder.session.turn import add_user_message
+from coder.session.phase import OUTPUT_CHARACTERS, add_user_message, run_call, truncate_output
 from tests.builders import write
 from tests.session.fakes import FakeStore, events, kit
 from tests.tools.fakes import FakeSandbox

@@ -10,7 +10,7 @@ from coder.core.events import BudgetSpent
 from coder.core.messages import AssistantMessage, Image, Reply, Usage, UserMessage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
-from coder.session.turn import add_user_message, run_turn
+from coder.session.phase import add_user_message, run_turn
 from tests.session.fakes import events, kit, with_models
 
 

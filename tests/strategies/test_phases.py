@@ -6,7 +6,7 @@ from coder.core.events import BaselineMeasured
 from coder.core.phases import PhaseName
 from coder.core.values import Proposals
 from coder.core.verdict import Counts, RunProblem, TestReport
-from coder.session.baseline import measure_baseline
+from coder.session.judging import measure_baseline
 from coder.strategies.phases import PHASE_SPECS
 from tests.session.fakes import FakeVerifier
 from tests.strategies.test_offline import offline_context

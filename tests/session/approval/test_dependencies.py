@@ -8,7 +8,7 @@ import pytest
 from coder.core.events import Answer, QuestionAnswered, QuestionAsked, Warned
 from coder.core.ports import Distribution, SystemPackage
 from coder.core.verdict import TestReport
-from coder.session.baseline import ensure_dependencies, offer_packages
+from coder.session.judging import ensure_dependencies, offer_packages
 from tests.session.fakes import FakeVerifier, kit, texts
 
 LACKING = TestReport(command="pytest", exit_code=1)

@@ -6,7 +6,7 @@ from coder.core.events import NoteMade
 from coder.core.notes import Diagnosis, Done
 from coder.core.phases import PhaseName
 from coder.core.values import Candidate
-from coder.session.commit_message import branch_slug, compose_message, format_subject, summarize_change
+from coder.session.delivery import branch_slug, compose_message, format_subject, summarize_change
 from tests.session.fakes import kit
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")

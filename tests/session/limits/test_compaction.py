@@ -22,7 +22,7 @@ from coder.core.values import Candidate
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import read_continuation
-from coder.session.turn import add_user_message, run_turn
+from coder.session.phase import add_user_message, run_turn
 from tests.session.fakes import STILL_RED, kit, with_models
 
 WINDOW = 32_768

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.session.turn import LoopDetector
+from coder.session.phase import LoopDetector
 
 
 @pytest.mark.parametrize(
