@@ -45,8 +45,6 @@ class Permissions:
     """Whether commands run in a sandbox that keeps files and network out of reach."""
     rules: tuple[Rule, ...] = ()
     """The user's own rules and those by which a repository narrows them; they precede the built-in rules."""
-    test_command: str = ""
-    """The project's own test command, which always runs without asking."""
     which: FindProgram = shutil.which
 
 
@@ -135,36 +133,7 @@ def _denial_reason(runs_found: Sequence[ProgramRun], matching_rules: Sequence[Ru
 
 def _find_rule(rights: Permissions, run: ProgramRun, root: Path) -> Rule | None:
     user_rule = select_rule(rights.rules, run)
-    return (
-        user_rule
-        or find_built_in_rule(run, root=str(root), is_sandboxed=rights.is_sandboxed)
-        or _test_command_rule(rights.test_command, run)
-    )
-
-
-def _test_command_rule(command: str, run: ProgramRun) -> Rule | None:
-    """Return a rule that allows the project's test command on repository tests; None for other runs.
-
-    `run_tests` runs the same command without asking.
-    """
-    parsed_command = parse_command(command)
-    words = (
-        tuple(word.text for word in parsed_command.commands[0].words)
-        if len(parsed_command.commands) == 1 and not parsed_command.unsure
-        else ()
-    )
-    leading = ("", *run.arguments[: len(words) - 1])
-    if not words or run.names[0] != words[0].rpartition("/")[2] or leading[1:] != words[1:] or not run.sure:
-        return None
-    extra = run.arguments[len(words) - 1 :]
-    has_plain_arguments = all(
-        argument in ("-q", "-x", "-v", "-vv", "-s") or not argument.startswith("-") for argument in extra
-    )
-    return (
-        Rule(action="allow", program=words[0], why="runs the tests")
-        if has_plain_arguments and not any(may_leave_root(path, "/") for path in extra)
-        else None
-    )
+    return user_rule or find_built_in_rule(run, root=str(root), is_sandboxed=rights.is_sandboxed)
 
 
 def _unsafe_redirections(parsed_command: ParsedCommand, rights: Permissions, root: Path) -> list[str]:

@@ -84,11 +84,8 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionFini
         outcome = _outcome_without_delivery(context, candidate, newest)
         return await keep_change(context, outcome)
     denial = await context.deny("Stop", candidate, verdict=newest.kind.value)
-    newest = newest.model_copy(
-        update={
-            "notes": (*newest.notes, *summarize_reviews(reviewer_findings(context.log.records, candidate.id)))
-        }
-    )
+    if reviews := reviewer_findings(context.log.records, candidate.id):
+        newest = newest.model_copy(update={"notes": (*newest.notes, *summarize_reviews(reviews))})
     if context.needs_review:
         warn_of_risky_files(context, patch)
         accepted_part = await review_change(context, candidate, patch, newest)
@@ -101,18 +98,11 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionFini
     if isinstance(confirmed, str):
         return _declined_outcome(context, patch, newest, confirmed)
     verdict, delivery = await _deliver(context, candidate, patch, confirmed)
+    components = components_section(context.log.records) if context.task.mode == "build" else ""
     return SessionFinished(
         kind=verdict.kind,
         summary=verdict.reason,
-        report="\n\n".join(
-            filter(
-                None,
-                (
-                    components_section(context.log.records),
-                    _describe_test_edits(context, candidate, verdict),
-                ),
-            )
-        ),
+        report="\n\n".join(filter(None, (components, _describe_test_edits(context, candidate, verdict)))),
         verdict=verdict,
         delivery=delivery,
         exit_code=required_exit_code(verdict.kind, context.task.require),

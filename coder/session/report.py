@@ -20,7 +20,7 @@ from coder.core.notes import (
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.state import active_candidates, component_plan
 from coder.core.text import first_line
-from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
+from coder.core.verdict import TestResult, Verdict, VerdictKind
 from coder.patching.git_hunks import split_git_diff
 
 SHOWN_PLACES = 4
@@ -32,7 +32,7 @@ MAX_PATCH_LINES = 60
 def session_report(records: Sequence[events.Record]) -> str:
     """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
 
-    It has attempts, failures, suspected places, the best attempt and the next step.
+    It has attempts, failures, suspected places and the best attempt.
     """
     if not any(isinstance(record.event, events.NoteMade | events.Verified) for record in records):
         return ""
@@ -43,7 +43,6 @@ def session_report(records: Sequence[events.Record]) -> str:
         _attempts_section(records),
         _suspects_section(records),
         _best_patch_section(records),
-        _next_step_section(records),
         _summary_section(records),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -290,23 +289,6 @@ def _best_patch_section(records: Sequence[events.Record]) -> str:
     if best.diff.count("\n") <= MAX_PATCH_LINES:
         lines.append(f"```diff\n{best.diff.rstrip()}\n```")
     return "\n".join(lines)
-
-
-NEXT_STEPS: Mapping[Cause, str] = {
-    "environment": (
-        "Provide what the machine lacks for {test}, then start again: the code was not what failed."
-    ),
-    "time-out": "Run {test} alone with a longer time limit, and see where it waits.",
-    "collection": "Import the file of {test} by hand: it cannot be collected, so nothing in it was tried.",
-}
-
-
-def _next_step_section(records: Sequence[events.Record]) -> str:
-    """Return what the cause of the newest failure asks for; empty where that is to read the code."""
-    newest = events.newest_event(records, events.Verified)
-    failing_results = newest.verdict.failures if newest else ()
-    step = NEXT_STEPS.get(failing_results[0].cause or "logic") if failing_results else None
-    return f"## Next step\n{step.format(test=failing_results[0].id)}" if step else ""
 
 
 def _summary_section(records: Sequence[events.Record]) -> str:

@@ -218,12 +218,7 @@ class SessionSetup:
                 approval=Approval(
                     log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
                 ),
-                permissions=make_permissions(
-                    config,
-                    root,
-                    is_sandboxed=sandbox.is_sandboxed,
-                    test_command=runtime.project.command.text,
-                ),
+                permissions=make_permissions(config, root, is_sandboxed=sandbox.is_sandboxed),
                 secrets=private,
                 workspace=_workspace_factory(
                     task,
@@ -365,14 +360,11 @@ def _set_up_judging(
     return judging, reset_baselines
 
 
-def make_permissions(
-    config: Config, root: Path, *, is_sandboxed: bool, test_command: str = ""
-) -> Permissions:
+def make_permissions(config: Config, root: Path, *, is_sandboxed: bool) -> Permissions:
     return Permissions(
         mode=config.approve,
         is_sandboxed=is_sandboxed,
         rules=(*configured_rules(config), *allowed_rules(root)),
-        test_command=test_command,
     )
 
 

@@ -12,11 +12,9 @@ PROGRAMS = {
 
 
 def make_permissions(
-    mode: Mode = "auto-edit", *, contained: bool = True, rules: tuple[Rule, ...] = (), test_command: str = ""
+    mode: Mode = "auto-edit", *, contained: bool = True, rules: tuple[Rule, ...] = ()
 ) -> Permissions:
-    return Permissions(
-        mode=mode, is_sandboxed=contained, rules=rules, test_command=test_command, which=PROGRAMS.get
-    )
+    return Permissions(mode=mode, is_sandboxed=contained, rules=rules, which=PROGRAMS.get)
 
 
 def actions(

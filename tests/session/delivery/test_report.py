@@ -95,9 +95,3 @@ def test_attempt_is_found_by_its_number() -> None:
         find_attempt(records, 3)
     with pytest.raises(UserError, match="Attempt 1 changed nothing"):
         find_attempt(records, 1)
-
-
-def test_next_step_names_what_the_machine_lacks() -> None:
-    red = RED.model_copy(update={"cause": "environment"})
-    verified = Verified(candidate="c1", attempt=1, verdict=NOT_FIXED.model_copy(update={"still_red": (red,)}))
-    assert "## Next step\nProvide what the machine lacks for tests/test_a.py::test_a" in report_text(verified)
