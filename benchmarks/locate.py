@@ -35,7 +35,7 @@ from coder.index.index import SymbolIndex
 from coder.retrieval import ranking
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import issue_overview
-from coder.strategies.phases import FIRST_LOOK_CHARACTERS
+from coder.strategies.follow import FIRST_LOOK_CHARACTERS
 from coder.workspace.workspace import Workspace
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
-from coder.core.paths import SOURCE_SUFFIXES, test_file_of, test_name_of
+from coder.core.paths import SOURCE_SUFFIXES, test_file_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
 from coder.core.text import join_first
@@ -20,9 +20,8 @@ from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict,
 from coder.index.index import SymbolIndex
 from coder.index.snapshot import IndexedPlace
 from coder.patching import apply
-from coder.python.source import PythonSource, decode_text
-from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
-from coder.retrieval.orientation import related_failures
+from coder.python.source import decode_text
+from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import find_reaching_tests
 from coder.session.context import SessionContext, Strategy
@@ -175,12 +174,12 @@ def _select_reds(
     reds: Sequence[TestResult],
     example: ReproducedExample | str,
 ) -> tuple[str, ...]:
-    """Return the red tests that the issue is about: all if it names no code, and nothing relates any."""
-    issue, tree = context.task.issue, candidate.worktree
-    tests = tuple(dict.fromkeys((*_related_tests(issue, reds), *_find_users(tree, issue, reds))))
+    """Return the red tests that are tied to the issue: all if it names no code, and nothing ties any."""
+    tree, ties = candidate.worktree, context.verifier.issue_ties()
+    tests = tuple(result.id for result in reds if result.id in ties)
     if not isinstance(example, str):
         return tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
-    return tests if tests or _names_code(issue) else tuple(result.id for result in reds)
+    return tests if tests or _names_code(context.task.issue) else tuple(result.id for result in reds)
 
 
 async def _use_example_alone(context: SessionContext, candidate: Candidate, tests: tuple[str, ...]) -> str:
@@ -223,35 +222,9 @@ def _calls_same(file: Path, call: str) -> bool:
     return any(f"{name}(" in text for name in called)
 
 
-def _find_users(tree: Path, issue: str, failing: Sequence[TestResult]) -> tuple[str, ...]:
-    """Return the failing tests that use a name of the issue: `add_index` in `t.add_index()`.
-
-    In other languages than Python a test is all of its file.
-    """
-    terms = extract_issue_terms(issue)
-    called = {*re.findall(r"([A-Za-z_]\w*)\(", issue)} - {*dir(builtins)}
-    names = {*filter(is_code_like, terms.distinctive), *called}
-    return tuple(result.id for result in failing if names & _names_in_test(tree, result.id))
-
-
-def _names_in_test(tree: Path, test: str) -> set[str]:
-    path, name = test_file_of(test), test_name_of(test)
-    try:
-        text = decode_text((tree / path).read_bytes())
-        if path.endswith(OTHER_SUFFIXES):
-            return {*re.findall(r"[A-Za-z_]\w*", text)}
-        return PythonSource(path, text).names_in(name)
-    except (OSError, SyntaxError, ValueError):
-        return set()
-
-
 def _names_code(issue: str) -> bool:
     """Tell whether an issue names code, such as `chunk_size` or `chunks(...)`."""
     return re.search(r"\w_\w|[a-z][A-Z]|`[^`]+`|\w\(", issue) is not None
-
-
-def _related_tests(issue: str, failing: Sequence[TestResult]) -> tuple[str, ...]:
-    return tuple(result.id for result in related_failures(extract_issue_terms(issue), failing))
 
 
 async def propose_edits(
@@ -446,11 +419,12 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
 
 
 async def _failing_issue_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
-    """Return tests that fail for the right reason and that the issue names or is related to."""
+    """Return tests that fail for the right reason and that the issue names or is tied to."""
     report = await measure_baseline(context, candidate, wait_seconds=0.1)  # the session has waited for it
     reds = report.project_failures if report is not None and report.problem is None else ()
     named_tests = requested_tests(context, candidate) if reds else ()
-    issue_tests = named_tests or _related_tests(context.task.issue, reds)
+    ties = {} if named_tests else await asyncio.to_thread(context.verifier.issue_ties)
+    issue_tests = named_tests or tuple(red.id for red in reds if red.id in ties)
     if not issue_tests:
         return ()
     patch = await context.read_patch(candidate)

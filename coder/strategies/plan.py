@@ -18,7 +18,7 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.judging import attempt_number, attempts_left
 from coder.session.phase import PhaseSpec, PhaseState, add_user_message, run_phase
 from coder.strategies.candidate_status import is_repairable, preflight_objections
-from coder.strategies.phases import PHASE_SPECS, UNCHANGED
+from coder.strategies.follow import PHASE_SPECS, UNCHANGED
 from coder.tools.registry import PLANNING_TOOLS
 
 

@@ -13,13 +13,13 @@ from coder.strategies.follow import (
     CHANGE_ROUTE,
     LINEAR_ROUTE,
     LOCATE_ROUTE,
+    PHASE_SPECS,
     SINGLE_CHANGE_ROUTE,
     answer_question,
     follow_route,
     run_in_sequence,
 )
 from coder.strategies.offline import search_repair
-from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.plan import plan_and_execute
 from coder.strategies.research import research_question, write_sources
 from coder.strategies.review import (

@@ -22,8 +22,7 @@ from coder.session.judging import judge_change
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.review import high_risk_paths
 from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
-from coder.strategies.follow import follow_route
-from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.follow import PHASE_SPECS, follow_route
 from coder.tools.hand_over import hand_over_findings
 from coder.tools.registry import REVIEWING_TOOLS
 

@@ -14,9 +14,10 @@ from coder.core.errors import IdentityError
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, SessionFinished, Stop, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.ports import Progress, ReproducedExample
+from coder.core.state import candidate_notes
 from coder.core.task import Budget
 from coder.core.values import Delivery, Patch, Proposal, Proposals, Suspect
-from coder.core.verdict import Failure, ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.session.approval import Approval
 from coder.session.context import SessionContext
@@ -302,17 +303,14 @@ def test_says_that_other_languages_are_not_repaired(tmp_path: Path, has_test: bo
     red = RED.model_copy(update={"id": "cart.test.js::adds prices"})
     report = TestReport(command="node --test", results=(red,) if has_test else (), indirect=True)
     proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
-    verifier = FakeVerifier(report=report, reproduced=[ReproductionResult(tests=(red.id,))])
+    verifier = FakeVerifier(
+        report=report, reproduced=[ReproductionResult(tests=(red.id,))], tied={red.id: "example"}
+    )
     context = offline_context(tmp_path, proposer, verifier=verifier, issue="total([1, 2]) gives 4")
     for path in tmp_path.rglob("*.py"):
         path.unlink()
-    write(tmp_path, {"cart.test.js": "test('adds prices', () => equal(total([1, 2]), 3));\n"})
     run_strategy(search_repair(), context)
-    (note,) = [
-        event.note
-        for record in context.log.records
-        if isinstance(event := record.event, NoteMade) and isinstance(event.note, GiveUp)
-    ]
+    (note,) = [note for note in candidate_notes(context.log.records, "c1") if isinstance(note, GiveUp)]
     fails = f"{red.id} fails here" if has_test else "no test fails because of the issue"
     assert note.summary == (
         f"The built-in engine repairs Python only, and {fails}. Likeliest places, by the issue's words: "
@@ -328,24 +326,11 @@ def test_giving_up_tells_that_time_ended_the_search(tmp_path: Path, is_cut: bool
     assert f"breaks nothing (tried 40 candidates{end}" in gave_up.summary
 
 
-def test_follows_red_test_that_uses_what_the_issue_names(tmp_path: Path) -> None:
-    text = (
-        "def test_a():\n    assert table.add_index() == 2\n\n\ndef test_other():\n    assert other() == 2\n"
-    )
-    verifier = FakeVerifier(report=REDS)
-    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue="add_index counts from 0")
-    write(tmp_path, {"tests/test_a.py": text})
-    run_strategy(search_repair(), context)
-    assert verifier.calls[0] == ("reproduces", (RED.id,))
-
-
-def test_every_red_test_about_the_issue_must_pass(tmp_path: Path) -> None:
+def test_every_red_test_tied_to_the_issue_must_pass(tmp_path: Path) -> None:
     doctest = RED.model_copy(update={"id": "b.py::b.first_price"})
-    report = TestReport(command="pytest", results=(doctest, RED))
-    verifier = FakeVerifier(report=report)
-    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue="`first_price` is off by one")
-    write(tmp_path, {"tests/test_a.py": "def test_a():\n    assert first_price() == 2\n"})
-    run_strategy(search_repair(), context)
+    report = TestReport(command="pytest", results=(doctest, *REDS.results))
+    verifier = FakeVerifier(report=report, tied={doctest.id: "identifier", RED.id: "message"})
+    run_offline(tmp_path, proposals(2), verifier=verifier, issue="`first_price` is off by one")
     assert verifier.calls[0] == ("reproduces", (doctest.id, RED.id))
 
 
@@ -393,11 +378,10 @@ def test_red_tests_that_do_not_call_what_the_example_calls_are_left_out(tmp_path
 def test_searches_for_the_example_alone_if_red_tests_lead_to_nothing(tmp_path: Path) -> None:
     other = "tests/test_c.py::test_other"
     write(tmp_path, {"tests/test_c.py": "def test_other():\n    assert value() == 3\n"})
-    failure = Failure(type="AssertionError", message="the basket is empty")
-    red = RED.model_copy(update={"id": other, "failure": failure})
+    red = RED.model_copy(update={"id": other})
     both = [ReproductionResult(tests=(test,)) for test in (other, EXAMPLE.test)]
     report = TestReport(command="pytest", results=(red,))
-    verifier = FakeVerifier(example=EXAMPLE, reproduced=both, verdicts=[PROVEN], report=report)
+    verifier = FakeVerifier(example=EXAMPLE, reproduced=both, report=report, tied={other: "identifier"})
     proposer = ScriptedProposer([proposals(), proposals(2)])
     issue = "The basket is wrong: `value()` returns 1 instead of 2"
     run_offline(tmp_path, proposer, verifier=verifier, issue=issue)
@@ -546,11 +530,8 @@ def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
 def test_names_no_tests_to_the_verdict_for_an_issue_without_code(
     tmp_path: Path, issue: str, named: tuple[str, ...]
 ) -> None:
-    verifier = FakeVerifier(report=REDS)
-    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue=issue)
-    test = "from b import first_price\n\n\ndef test_a():\n    assert first_price() == 2\n"
-    write(tmp_path, {"b.py": "def first_price():\n    return 1\n", RED.id.partition("::")[0]: test})
-    run_strategy(search_repair(), context)
+    verifier = FakeVerifier(report=REDS, tied={RED.id: "identifier"})
+    run_offline(tmp_path, proposals(2), verifier=verifier, issue=issue)
     assert [tests for call, tests in verifier.calls if call == "verify"] == [named]
 
 
@@ -577,7 +558,9 @@ def test_whole_suite_runs_only_if_nothing_else_is_red(
     tmp_path: Path, example: ReproducedExample | str, report: TestReport, runs: list[str]
 ) -> None:
     reproduced = [ReproductionResult(tests=(RED.id,))]
-    verifier = AskedVerifier(example=example, report=report, reproduced=reproduced)
+    verifier = AskedVerifier(
+        example=example, report=report, reproduced=reproduced, tied={RED.id: "identifier"}
+    )
     context = offline_context(tmp_path, proposals(2), verifier=verifier, issue="first_price() gives 1")
     test = "from b import first_price\n\n\ndef test_a():\n    assert first_price() == 2\n"
     write(tmp_path, {"b.py": "def first_price():\n    return 1\n", "tests/test_a.py": test})

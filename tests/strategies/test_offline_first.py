@@ -9,7 +9,7 @@ from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done, Plan, Step
 from coder.core.ports import Progress
 from coder.core.values import Candidate, Proposals
-from coder.core.verdict import MutationReport, TestReport, Verdict, VerdictKind
+from coder.core.verdict import IssueTie, MutationReport, TestReport, Verdict, VerdictKind
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext
 from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
@@ -91,26 +91,20 @@ def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
     assert [question for question, _ in verifier.calls] == ["reproduces"]
 
 
-ORDINARY = TestReport(
-    command="pytest", results=(RED.model_copy(update={"id": "tests/test_a.py::test_empty_value"}),)
-)
-
-
 @pytest.mark.parametrize(
-    ("report", "issue", "searches"),
+    ("report", "issue", "tied", "searches"),
     [
-        (BASELINE, ISSUE, 0),
-        (ORDINARY, "Parsing of dates is slow", 0),
-        (ORDINARY, "Dates are wrong\nParsing them gives an empty result in March.", 0),
-        (ORDINARY, "Empty dates are wrong", 1),
+        (BASELINE, ISSUE, {}, 0),
+        (REDS, "Parsing of dates is slow", {}, 0),
+        (REDS, "Empty dates are wrong", {RED.id: "identifier"}, 1),
     ],
-    ids=["no failing test", "no word in common", "an ordinary word in common", "named in the title"],
+    ids=["no failing test", "none tied to the issue", "one tied to the issue"],
 )
 def test_searches_only_for_failing_tests_of_the_issue(
-    tmp_path: Path, report: TestReport, issue: str, searches: int
+    tmp_path: Path, report: TestReport, issue: str, tied: dict[str, IssueTie], searches: int
 ) -> None:
     proposer = ScriptedProposer([proposals(2)])
-    verifier = FakeVerifier(report=report)
+    verifier = FakeVerifier(report=report, tied=tied)
     kits = fallback_calls(offline_context(tmp_path, proposer, verifier=verifier, issue=issue))
     assert len(proposer.calls) == searches
     assert searches or kits[0].hints is None

@@ -7,7 +7,7 @@ from coder.core.phases import PhaseName
 from coder.core.values import Proposals
 from coder.core.verdict import Counts, RunProblem, TestReport
 from coder.session.judging import measure_baseline
-from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.follow import PHASE_SPECS
 from tests.session.fakes import FakeVerifier
 from tests.strategies.test_offline import offline_context
 from tests.verify.fakes import failed_result
