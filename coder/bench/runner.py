@@ -21,7 +21,7 @@ from coder.core.task import Budget, Mode, Task
 from coder.core.values import Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
 from coder.directories import sessions_directory
-from coder.executors.calls import CallFailed, CallFinished, Emit, Executor, SharedData
+from coder.executors.calls import CallFailed, CallFinished, Emit, Executor
 from coder.patching import apply
 from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
@@ -107,8 +107,6 @@ class JobCall:
     task: SuiteTask
     unsafe: bool
     state: Path
-    archive: SharedData | None = None
-    """The task's files for a worker on another machine; None: the worker sees this one's files."""
 
 
 @dataclass(frozen=True)
@@ -126,20 +124,9 @@ def run_jobs(
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
     """Run jobs in parallel and yield each result as it arrives; logs of their sessions go to `directory`."""
     jobs = {job.key: job for job, _ in pairs}
-    archives: dict[str, SharedData] = {}
-
-    def make_call(job: Job, task: SuiteTask) -> JobCall:
-        if not executor.is_local and task.name not in archives:
-            archives[task.name] = executor.share(task.pack())
-        return JobCall(
-            job=job,
-            task=task,
-            unsafe=unsafe,
-            state=directory.resolve() / "state",
-            archive=archives.get(task.name),
-        )
-
-    for event in executor.run(_call_job, ((job.key, make_call(job, task)) for job, task in pairs)):
+    state = directory.resolve() / "state"
+    calls = ((job.key, JobCall(job=job, task=task, unsafe=unsafe, state=state)) for job, task in pairs)
+    for event in executor.run(_call_job, calls):
         match event:
             case CallFinished(key=key, result=package):
                 file = directory / log_file(package.outcome)
@@ -160,14 +147,9 @@ def _call_job(call: JobCall, _emit: Emit) -> JobPackage:
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # the active environment belongs to no repository here
         os.environ.pop(variable, None)
-    backend = require_backend(unsafe=call.unsafe)
-    with tempfile.TemporaryDirectory(prefix="coder-bench-") as name:
-        state, task = call.state, call.task
-        if call.archive is not None:
-            state, task = Path(name, "state"), task.unpack_archive(call.archive.read(), Path(name, "task"))
-        os.environ["XDG_STATE_HOME"] = str(state)
-        outcome = run_job(call.job, task, backend)
-        return JobPackage(outcome, (sessions_directory() / outcome.session / "events.jsonl").read_bytes())
+    os.environ["XDG_STATE_HOME"] = str(call.state)
+    outcome = run_job(call.job, call.task, require_backend(unsafe=call.unsafe))
+    return JobPackage(outcome, (sessions_directory() / outcome.session / "events.jsonl").read_bytes())
 
 
 def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcome:

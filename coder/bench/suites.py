@@ -10,14 +10,11 @@ NAME/script.jsonl   answers of the model `scripted`: optional. A line with `when
 """
 
 import shutil
-import tarfile
 import tomllib
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from pydantic import ConfigDict, ValidationError
 
@@ -89,32 +86,6 @@ class SuiteTask(Value):
                 path.relative_to(self.folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
             )
         return hash_.hexdigest()[:16]
-
-    def pack(self) -> bytes:
-        """Return all files of the task as an archive for another machine."""
-        with TemporaryDirectory(prefix="coder-") as name:
-            folder = Path(name, self.name)
-            self.unpack(folder / "repository")
-            for part in ("hidden", "issue.md", "script.jsonl"):
-                source = self.folder / part
-                if source.is_dir():
-                    shutil.copytree(source, folder / part)
-                elif source.exists():
-                    shutil.copy2(source, folder / part)
-            packed = shutil.make_archive(str(Path(name, "packed")), "tar", folder)
-            return Path(packed).read_bytes()
-
-    def unpack_archive(self, data: bytes, folder: Path) -> "SuiteTask":
-        """Return the same task with the files of an archive that `pack` made."""
-        folder.mkdir()
-        packed = folder.with_suffix(".tar")
-        packed.write_bytes(data)
-        options: dict[str, Any] = (
-            {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-        )  # Python before 3.11.4: ours
-        shutil.unpack_archive(packed, folder, **options)
-        facts = self.facts.model_copy(update={"checkout": "", "tree": ""})
-        return self.model_copy(update={"folder": folder, "facts": facts})
 
     def unpack(self, directory: Path) -> None:
         """Copy the repository's files into a directory, without their history."""

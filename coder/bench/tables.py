@@ -182,22 +182,6 @@ def results_csv(outcomes: Sequence[Outcome]) -> str:
     return text.getvalue()
 
 
-def results_json(outcomes: Sequence[Outcome]) -> str:
-    """Return the summaries and every run with its change as JSON."""
-    groups = [group.model_dump(mode="json") for group in summarize_outcomes(outcomes)]
-    return (
-        json.dumps(
-            {
-                "sums": groups,
-                "runs": [outcome.model_dump(mode="json") for outcome in sort_outcomes(outcomes)],
-            },
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n"
-    )
-
-
 Z = 1.959963984540054
 """Quantile of the normal distribution for 95 % intervals."""
 
@@ -254,29 +238,8 @@ def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Gro
     )
 
 
-def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> str:
-    """Return how many jobs differ, are solved now or no longer, and a table of these."""
-    old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
-    common = old.keys() & new.keys()
-    gained = sum(new[key].passes_hidden and not old[key].passes_hidden for key in common)
-    lost = sum(old[key].passes_hidden and not new[key].passes_hidden for key in common)
-    ends = [(key, _describe_outcome(old.get(key)), _describe_outcome(new.get(key))) for key in {*old, *new}]
-    rows = [(*map(str, key), was, now) for key, was, now in sorted(ends) if was != now]
-    head = ("task", "strategy", "model", "seed", "before", "now")
-    counts = f"{len(rows)} differ, {gained} solved now, {lost} solved no longer."
-    table = f"\n\n{markdown_table(head, rows)}" if rows else ""
-    return f"{len(common)} runs compared: {counts}{table}\n"
-
-
 def _job_key(outcome: Outcome) -> tuple[str, str, str, int]:
     return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
-
-
-def _describe_outcome(outcome: Outcome | None) -> str:
-    if outcome is None:
-        return "not run"
-    tests, attempts = hidden_test_label(outcome), outcome.attempts
-    return f"{verdict_label(outcome)}, hidden tests: {tests}, {attempts} attempt{'s' * (attempts != 1)}"
 
 
 def describe_own_bugs(outcomes: Sequence[Outcome]) -> str:

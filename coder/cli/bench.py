@@ -53,9 +53,6 @@ def bench(
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results are kept.", show_default="bench-SUITE")
     ] = None,
-    compare: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Compare with the results kept there, task by task.")
-    ] = None,
     checkouts: Annotated[
         Path | None,
         typer.Option(
@@ -75,12 +72,12 @@ def bench(
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
-    from coder.bench.tables import compare_runs, describe_own_bugs, write_predictions
+    from coder.bench.tables import describe_own_bugs, write_predictions
     from coder.core.task import Budget
     from coder.wiring.session import RuntimeOptions
 
-    if compare is not None and not (compare / RUNS).is_file():
-        raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
+    if options.on.startswith("ray"):
+        raise UserError("coder bench runs on this machine: --on local:N.")
     directory = output or Path(f"bench-{Path(suite).resolve().name}")
     is_own, has_rows = suite == OWN and not Path(OWN).is_dir(), suite.endswith(".jsonl")
     runtime = RuntimeOptions(
@@ -123,10 +120,7 @@ def bench(
     outcomes = [outcome for outcome in read_outcomes(directory / RUNS) if outcome.job.key in keys]
     if has_rows:
         write_predictions(directory, outcomes)
-    comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else ""
     _write(directory, outcomes)
-    if comparison:
-        print(f"\n{comparison}", end="")
     if is_own:
         print(f"\n{describe_own_bugs(outcomes)}")
     return 1 if failure_count else 0
@@ -209,12 +203,8 @@ def _describe_result(result: "Outcome | Exception") -> str:
 def _write(directory: Path, outcomes: "Sequence[Outcome]") -> None:
     from coder.bench import tables
 
-    texts = {
-        "table.md": tables.results_markdown(outcomes),
-        "results.csv": tables.results_csv(outcomes),
-        "table.json": tables.results_json(outcomes),
-    }
-    for file, text in texts.items():
-        (directory / file).write_text(text, encoding="utf-8")
-    print(texts["table.md"].partition("\n\n")[0])
-    print(f"\nAll of it: {directory / 'table.md'}, results.csv (pandas.read_csv), table.json, logs/")
+    table = tables.results_markdown(outcomes)
+    (directory / "table.md").write_text(table, encoding="utf-8")
+    (directory / "results.csv").write_text(tables.results_csv(outcomes), encoding="utf-8")
+    print(table.partition("\n\n")[0])
+    print(f"\nAll of it: {directory / 'table.md'}, results.csv (pandas.read_csv), {RUNS}, logs/")
