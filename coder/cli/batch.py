@@ -66,8 +66,6 @@ def batch(
     with ExitStack() as stack:
         stack.enter_context(folder.lock())
         executor = stack.enter_context(open_executor(options.on or "local"))
-        for notice in executor.notices:
-            print(notice, file=sys.stderr)
         run = Batch(
             rows,
             options=BatchOptions(

@@ -174,8 +174,6 @@ def _run(
     pairs = [(job, tasks[job.task]) for job in missing]
     require_backend(unsafe=unsafe)
     with open_executor(on or "local") as executor:
-        for notice in executor.notices:
-            print(notice, file=sys.stderr)
         results = run_jobs(pairs, directory=directory, unsafe=unsafe, executor=executor)
         for number, (job, result) in enumerate(results, 1):
             if isinstance(result, Outcome):

@@ -130,8 +130,6 @@ def _open_stages(stack: ExitStack, place: str) -> Connect:
     from coder.wiring.elsewhere import StageRunner
 
     executor = stack.enter_context(open_executor(place))
-    for notice in executor.notices:
-        print(notice, file=sys.stderr)
     return stack.enter_context(StageRunner(executor)).connect
 
 

@@ -61,8 +61,6 @@ class CallFailed:
     key: str
     reason: str
     """One line for the user."""
-    details: str = ""
-    """Traceback of an unexpected exception."""
 
 
 CallEvent = CallStarted | CallOutput | CallRestarted | CallFinished[R] | CallFailed
@@ -96,11 +94,6 @@ class Executor(Protocol):
     @property
     def label(self) -> str:
         """Description for the user, such as `4 processes`."""
-        ...
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Lines for the user, such as on nodes that cannot be used."""
         ...
 
     def run(
@@ -137,9 +130,9 @@ class InlineData:
         return self.data
 
 
-def describe_exception(key: str, error: BaseException) -> CallFailed:
-    """Return the event for a call that raised an exception: one line, and the traceback of a bug."""
+def describe_exception(error: BaseException) -> str:
+    """Return in one line what a call raised."""
     if isinstance(error, CoderError | OSError):
-        return CallFailed(key, " ".join(str(error).split()))
+        return " ".join(str(error).split())
     line = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    return CallFailed(key, f"internal error: {line}", "".join(traceback.format_exception(error)))
+    return f"internal error: {line}"

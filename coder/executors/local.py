@@ -40,7 +40,6 @@ class LocalExecutor:
     """Runs up to `processes` calls at a time, each in a process of its own."""
 
     is_local = True
-    notices = ()
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
@@ -108,7 +107,7 @@ class LocalExecutor:
             return
         call.process.join(TIDYING_SECONDS)
         self._end([connection])
-        yield CallFinished(call.key, content) if kind == "result" else CallFailed(call.key, *content)
+        yield CallFinished(call.key, content) if kind == "result" else CallFailed(call.key, content)
 
     def _end(self, connections: list[Connection]) -> None:
         """Terminate the processes of calls, and kill those that do not end in time."""
@@ -147,8 +146,7 @@ def _perform(connection: Connection, function: Callable[[Any, Emit], Any], argum
     try:
         message = "result", function(argument, lambda text: connection.send(("output", text)))
     except Exception as error:  # noqa: BLE001 - the parent reports it, and the other calls go on
-        failure = describe_exception("", error)
-        message = "failure", (failure.reason, failure.details)
+        message = "failure", describe_exception(error)
     with suppress(OSError):
         connection.send(message)
 

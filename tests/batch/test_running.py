@@ -72,7 +72,6 @@ class InstantExecutor:
     calls: list[SessionCall] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     is_local = True
-    notices = ()
     label = "nothing"
 
     def __enter__(self) -> "InstantExecutor":

@@ -56,7 +56,6 @@ def test_deaths_and_errors_of_some_calls_stop_no_other(tmp_path: Path) -> None:
         "crash": "internal error: ZeroDivisionError",
         "die": "its worker died 2 times (killed by SIGKILL)",
     }
-    assert "in act\n    raise ZeroDivisionError" in failures["crash"].details
     begun = Counter(event.key for event in events if isinstance(event, CallStarted))
     assert begun == {**dict.fromkeys(actions, 1), "die once": 2, "die": 2}
     assert [event.key for event in events if isinstance(event, CallRestarted)].count("die once") == 1

@@ -14,7 +14,6 @@ class PicklingExecutor:
 
     is_local: bool = True
     damage: Callable[[Any], Any] = lambda package: package
-    notices = ()
     label = "this process"
 
     def __enter__(self) -> "PicklingExecutor":
