@@ -77,7 +77,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 REMOVED_COMMANDS: Mapping[str, str] = {
-    "map": "tests that use the changed code are found by names and imports, and run nearest first"
+    "map": "tests that use the changed code are found by names and imports, and run nearest first",
+    "mcp add": "write servers into mcp.json beside config.toml, in the form of other clients (mcpServers)",
+    "mcp remove": "take servers out of mcp.json beside config.toml",
 }
 """Former commands, each with what is true instead; they do nothing."""
 COMMANDS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
@@ -111,7 +113,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
         "models": (machine.models, "List the models that can be used."),
         "trust": (machine.trust, "Trust a repository, so that its tests may run."),
         "completion": (completion.completion, "Print a completion script for the shell."),
-        "mcp": (mcp.app, "Serve coder, or add servers whose tools it may use (MCP)."),
+        "mcp": (mcp.app, "Serve coder, or list servers whose tools it uses (MCP)."),
         "acp": (acp.acp, "Serve an editor as its agent (ACP)."),
         "clean": (log.clean, "Show what coder stores, and delete it."),
         "bench": (bench.bench, "Run a suite of tasks and tabulate the results."),
@@ -167,7 +169,8 @@ def run_command_line(arguments: list[str] | None = None) -> int:
 
 def _run_command(arguments: list[str] | None) -> object:
     typed = sys.argv[1:] if arguments is None else arguments
-    if removed := next((name for name in typed[:1] if name in REMOVED_COMMANDS), ""):
+    names = {" ".join(typed[:count]) for count in (1, 2)}
+    if removed := next(iter(names & REMOVED_COMMANDS.keys()), ""):
         print(f"coder {removed} no longer exists: {REMOVED_COMMANDS[removed]}.", file=sys.stderr)
         return 0
     command = typer.main.get_command(app)

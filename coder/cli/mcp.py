@@ -1,4 +1,4 @@
-"""`coder mcp`: coder as a server of the Model Context Protocol, and the servers whose tools it may use."""
+"""`coder mcp`: coder as a server of the Model Context Protocol, and the servers whose tools it uses."""
 
 import sys
 from pathlib import Path
@@ -12,14 +12,9 @@ from coder.core.errors import UserError
 from coder.repo.git import find_checkout, find_root
 
 app = typer.Typer(
-    help="Serve coder to other programs, or add servers whose tools it may use (Model Context Protocol).",
+    help="Serve coder to other programs, or list servers whose tools it uses (Model Context Protocol).",
     rich_markup_mode=None,
 )
-
-
-@app.callback()
-def options() -> None:
-    """Serve coder to other programs, or add servers whose tools it may use (Model Context Protocol)."""
 
 
 @app.command()
@@ -56,68 +51,17 @@ ServerName = Annotated[
 ]
 
 
-@app.command()
-def add(
-    name: ServerName,
-    command: Annotated[
-        list[str],
-        typer.Argument(metavar="COMMAND... | URL", help="What starts it, behind --; or its address."),
-    ],
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="A variable for the command, such as 'KEY=${KEY}' (repeatable)."
-        ),
-    ] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'NAME: VALUE'", help="A header for the address (repeatable)."),
-    ] = None,
-) -> None:
-    """Add a server whose tools models may use: its command (stdio) or its address (streamable HTTP).
-
-    Each call asks you first, unless a rule allows it: allow = ["mcp__NAME__*"]. For example: coder mcp add
-    time -- uvx mcp-server-time
-    """
-    import re
-
-    from coder.wiring.mcp_client import ServerEntry, user_file, write_entry
-
-    if not re.fullmatch(r"[A-Za-z0-9-]+", name):
-        raise UserError(f"{name!r} is no name of a server: use letters, digits and -.")
-    is_url = command[0].startswith(("http://", "https://"))
-    if (is_url and (len(command) > 1 or env)) or (header and not is_url):
-        raise UserError("An address takes --header, a command its words and --env.")
-    entry = ServerEntry(
-        command="" if is_url else command[0],
-        args=tuple(command[1:]),
-        env=_read_pairs(env, "="),
-        url=command[0] if is_url else "",
-        headers=_read_pairs(header, ":"),
-    )
-    write_entry(name, entry)
-    print(f"{name} is in {user_file()}. Try it: coder mcp test {name}")
-
-
-def _read_pairs(texts: "list[str] | None", mark: str) -> dict[str, str]:
-    """Read `NAME=VALUE` or `NAME: VALUE`."""
-    pairs = [text.partition(mark) for text in texts or ()]
-    if wrong := [name for name, found, _ in pairs if not (found and name.strip())]:
-        raise UserError(f"{wrong[0]!r} has not the form NAME{mark}VALUE.")
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
 @app.command(name="list")
 def list_all(repo: RepositoryOption = Path()) -> None:
     """List the servers: your own, and those that the repository's .mcp.json names."""
-    from coder.wiring.mcp_client import list_servers
+    from coder.wiring.mcp_client import list_servers, user_file
 
     servers = list_servers(find_root(repo))
     for name, entry, source, is_used in servers:
         remark = "" if is_used else ", not started: the repository is not trusted (coder trust)"
         print(f"{name}  {entry.text}  ({source}{remark})")
     if not servers:
-        print("There are none. To add one: coder mcp add time -- uvx mcp-server-time")
+        print(f"There are none. Yours go into {user_file()}, in the form of other clients (mcpServers).")
 
 
 @app.command()
@@ -144,14 +88,3 @@ def test(name: ServerName, repo: RepositoryOption = Path()) -> int:
         use = "searched when needed" if size > LISTED_CHARACTERS else "part of each request"
         print(f"{len(servers.tools)} tools, about {size // 4:,} tokens: {use}")
     return 0
-
-
-@app.command()
-def remove(name: ServerName) -> None:
-    """Remove one of your own servers."""
-    from coder.wiring.mcp_client import read_entries, user_file, write_entry
-
-    if name not in read_entries(user_file()):
-        raise UserError(f"You have no server {name}. All: coder mcp list")
-    write_entry(name, None)
-    print(f"{name} is removed.")

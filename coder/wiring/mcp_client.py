@@ -16,7 +16,7 @@ from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json, sanitize_text, shorten_line
 from coder.core.values import Value
 from coder.directories import config_directory
-from coder.files.regular_files import read_regular, replace_text
+from coder.files.regular_files import read_regular
 from coder.tools.tool import ServerArguments, Tool, tool
 from coder.trust import is_trusted
 from coder.wiring.preparation import SERVERS_FILE
@@ -116,19 +116,6 @@ def read_entries(file: Path) -> dict[str, ServerEntry]:
         raise UserError(
             f'{file} has not the form {{"mcpServers": {{"NAME": {{"command": ...}}}}}}.'
         ) from None
-
-
-def write_entry(name: str, entry: ServerEntry | None) -> None:
-    """Add a server to the user's own ones, or remove it."""
-    entries = {**read_entries(user_file()), name: entry}
-    document = {
-        known: value.model_dump(exclude_defaults=True)
-        for known, value in entries.items()
-        if value is not None
-    }
-    user_file().parent.mkdir(parents=True, exist_ok=True)
-    user_file().touch(mode=0o600)  # it may hold keys
-    replace_text(user_file(), json.dumps({"mcpServers": document}, indent=2) + "\n")
 
 
 class ServerTool(NamedTuple):

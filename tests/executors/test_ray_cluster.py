@@ -34,11 +34,11 @@ with RayExecutor("") as executor:
 def test_deaths_of_workers_stop_no_other_call(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
-    ray = [sys.executable, "-m", "ray.scripts.scripts"]
+    options = ("--num-cpus", "2", "--include-dashboard=false", "--disable-usage-stats")
+    start = ("start", "--head", "--block", "--node-ip-address", "127.0.0.1", "--port", port, *options)
     environment = {**os.environ, "RAY_ADDRESS": f"127.0.0.1:{port}"}  # as --on ray finds it
     head = subprocess.Popen(
-        [*ray, *("start", "--head", "--block", "--node-ip-address", "127.0.0.1", "--port", port)]
-        + ["--num-cpus", "2", "--include-dashboard=false", "--disable-usage-stats"],
+        [sys.executable, "-m", "ray.scripts.scripts", *start],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -84,6 +84,11 @@ def model() -> Iterator[FakeServer]:
         yield fake
 
 
+def add_servers(place: Place, **entries: Any) -> None:
+    file = Path(place.environment["XDG_CONFIG_HOME"]) / "coder" / "mcp.json"
+    write(file.parent, {file.name: json.dumps({"mcpServers": entries})})
+
+
 def named(tmp_path: Path, *arguments: str, **fields: Any) -> NamedServer:
     arguments = (str(tmp_path / "server.py"), *arguments)
     entry = ServerEntry(command=sys.executable, args=arguments, **fields)
@@ -92,9 +97,7 @@ def named(tmp_path: Path, *arguments: str, **fields: Any) -> NamedServer:
 
 def test_one_session_uses_a_server_and_obeys_nothing(place: Place, tmp_path: Path, model: FakeServer) -> None:
     """What the server says is data, 10 MB are cut, and without a rule nothing is called."""
-    assert (
-        place.coder("mcp", "add", "evil", "--", sys.executable, str(tmp_path / "server.py")).returncode == 0
-    )
+    add_servers(place, evil={"command": sys.executable, "args": [str(tmp_path / "server.py")]})
     calls = (call("mcp__evil__orders"), call("mcp__evil__flood"), call("mcp__evil__variables"))
     place.environment["SECRET_TOKEN"] = "tok-5f3a9c1e7b"
     write(Path(place.environment["XDG_CONFIG_HOME"]) / "coder", {"config.toml": 'allow = ["mcp__evil__*"]'})
@@ -119,7 +122,7 @@ def test_one_session_uses_a_server_and_obeys_nothing(place: Place, tmp_path: Pat
 def test_unattended_session_calls_no_tool_without_a_rule(
     place: Place, tmp_path: Path, model: FakeServer
 ) -> None:
-    place.coder("mcp", "add", "evil", "--", sys.executable, str(tmp_path / "server.py"))
+    add_servers(place, evil={"command": sys.executable, "args": [str(tmp_path / "server.py")]})
     model.turns = [Turn(calls=(call("mcp__evil__orders", workspace="!"),)), PATCH]
     assert place.coder(*fix_arguments(model)).returncode == 0
     answer = next(m["content"] for m in model.requests[1]["messages"] if m["role"] == "tool")
@@ -143,7 +146,7 @@ def test_untrusted_repository_starts_no_server(place: Place, tmp_path: Path, mod
     assert (refused.returncode, "nothing was started" in refused.stderr) == (2, True)
     trust_repository(place.repository)
     assert [(server.name, server.is_used) for server in list_servers(place.repository)] == [("evil", True)]
-    assert place.coder("mcp", "add", "evil", "true").returncode == 0
+    add_servers(place, evil={"command": "true"})
     assert [server.source for server in list_servers(place.repository)] == ["yours"]
     for text in ("[]", "{", '{"mcpServers": {"a": 1}}', "[" * 100_000):
         write(place.repository, {".mcp.json": text})
@@ -227,38 +230,17 @@ def test_rules_decide_on_tools_of_servers(mode: Any, rules: tuple[Rule, ...], ac
     assert [rule.program for rule in decision.rules] == (["mcp__time__now"] if action == "ask" else [])
 
 
-def test_commands_change_the_users_own_file(place: Place) -> None:
+def test_commands_list_and_try_the_users_own_servers(place: Place) -> None:
     assert "There are none" in place.coder("mcp", "list").stdout
-    assert (
-        place.coder("mcp", "add", "time", "--env", "TZ=UTC", "--", "uvx", "mcp-server-time", "-v").returncode
-        == 0
-    )
-    assert (
-        place.coder("mcp", "add", "web", "https://a.example/mcp", "--header", "X-Key: ${KEY}").returncode == 0
-    )
-    file = Path(place.environment["XDG_CONFIG_HOME"]) / "coder" / "mcp.json"
-    assert json.loads(file.read_text()) == {
-        "mcpServers": {
-            "time": {"command": "uvx", "args": ["mcp-server-time", "-v"], "env": {"TZ": "UTC"}},
-            "web": {"url": "https://a.example/mcp", "headers": {"X-Key": "${KEY}"}},
-        }
-    }
-    assert file.stat().st_mode & 0o077 == 0
+    time = {"command": "uvx", "args": ["mcp-server-time", "-v"], "env": {"TZ": "UTC"}}
+    add_servers(place, time=time, web={"url": "https://a.example/mcp"})
     assert place.coder("mcp", "list").stdout.splitlines() == [
         "time  uvx mcp-server-time -v  (yours)",
         "web  https://a.example/mcp  (yours)",
     ]
-    assert place.coder("mcp", "remove", "time").stdout == "time is removed.\n"
-    for wrong, message in [
-        (("remove", "time"), "You have no server time"),
-        (("test", "time"), "There is no server time"),
-        (("add", "a b", "x"), "no name of a server"),
-        (("add", "a", "https://a.example", "x"), "An address takes"),
-        (("add", "a", "--env", "TZ", "--", "x"), "NAME=VALUE"),
-    ]:
-        result = place.coder("mcp", *wrong)
-        assert (result.returncode, message in result.stderr) == (2, True), result.stderr
-    file.write_text("[")
+    result = place.coder("mcp", "test", "none")
+    assert (result.returncode, "There is no server none" in result.stderr) == (2, True)
+    add_servers(place, time=1)
     with pytest.raises(UserError, match="mcpServers"):
         list_servers(None)
 
