@@ -117,10 +117,6 @@ def ask(
             metavar="URL", help="A page to read, of a host in your setting `url_hosts` (repeatable)."
         ),
     ] = None,
-    dependency: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="An installed package whose sources are read (repeatable)."),
-    ] = None,
     *,
     options: Options,
 ) -> int:
@@ -140,7 +136,7 @@ def ask(
         directory=options.repo,
         deep=deep,
         iterations=max_iterations or 3,
-        sources=_collect_sources(options.repo, document or (), url or (), dependency or ()),
+        sources=_collect_sources(options.repo, document or (), url or ()),
     )
     return _run_request(request, options)
 
@@ -179,18 +175,14 @@ def run(
     return _run_session(request, options, mentions=text).exit_code
 
 
-def _collect_sources(
-    repo: Path, documents: Sequence[Path], urls: Sequence[str], dependencies: Sequence[str]
-) -> "tuple[Source, ...]":
+def _collect_sources(repo: Path, documents: Sequence[Path], urls: Sequence[str]) -> "tuple[Source, ...]":
     """Return the texts beside the repository that the user allows for a question."""
-    if not (documents or urls or dependencies):
+    if not (documents or urls):
         return ()
     from coder.cli.question_sources import collect_sources
     from coder.settings import load_config
 
-    root = find_checkout(repo).root
-    hosts = load_config(root, {}).url_hosts
-    return collect_sources(root, documents=documents, urls=urls, dependencies=dependencies, hosts=hosts)
+    return collect_sources(documents, urls, load_config(find_checkout(repo).root, {}).url_hosts)
 
 
 def _run_request(request: "Task", options: Options) -> int:

@@ -1,16 +1,14 @@
 """Issues and drafts at GitHub, GitLab and Gitea, by their REST interfaces.
 
-https://docs.github.com/rest, https://docs.gitlab.com/api/rest and https://docs.gitea.com/api. The forge's own
-program asks where it is installed and logged in; otherwise plain HTTP does, with a token of the environment.
+https://docs.github.com/rest, https://docs.gitlab.com/api/rest and https://docs.gitea.com/api, with a token of
+the environment, or the one that the forge's own program has.
 """
 
-import json
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from csv import DictReader
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,9 +37,10 @@ class Forge:
     """A kind of server."""
 
     name: str
-    program: str
-    login: str = "auth login"
-    """The program's command that logs in."""
+    login: str
+    """What the user can do to have a token."""
+    token_command: tuple[str, ...] = ()
+    """The forge's own program, as it prints the token for the host that follows."""
     host: str
     """The host that its tokens are for, unless the variable names another."""
     host_variable: str
@@ -59,7 +58,8 @@ class Forge:
 
 GITHUB = Forge(
     name="GitHub",
-    program="gh",
+    login="gh auth login, or set GH_TOKEN",
+    token_command=("gh", "auth", "token", "--hostname"),
     host="github.com",
     host_variable="GH_HOST",
     token_variables=("GH_TOKEN", "GITHUB_TOKEN"),
@@ -67,7 +67,8 @@ GITHUB = Forge(
 )
 GITLAB = Forge(
     name="GitLab",
-    program="glab",
+    login="glab auth login, or set GITLAB_TOKEN",
+    token_command=("glab", "config", "get", "token", "--host"),
     host="gitlab.com",
     host_variable="GITLAB_HOST",
     token_variables=("GITLAB_TOKEN",),
@@ -80,8 +81,7 @@ GITLAB = Forge(
 )
 GITEA = Forge(
     name="Gitea",
-    program="tea",
-    login="login add",
+    login="set GITEA_SERVER_TOKEN",
     host="gitea.com",
     host_variable="GITEA_SERVER_URL",
     token_variables=("GITEA_SERVER_TOKEN",),
@@ -254,76 +254,28 @@ def _run_git(root: Path, *arguments: str, accept: tuple[int, ...] = (0,)) -> str
 def call_forge(project: ForgeProject, path: str, payload: Mapping[str, object] | None = None) -> Any:
     """Return the JSON at a path below a forge's interface; a `payload` is posted there.
 
+    Redirects are followed within the host, since no other one gets the token.
+
     Raises:
-        UserError: neither the forge's program nor plain HTTP gets it.
+        UserError: it cannot be had.
     """
-    output = _call_by_program(project, path, payload)
-    data = output if output is not None else _call_over_http(project, path, payload)
-    try:
-        return parse_json(data)
-    except ValueError:
-        raise UserError(f"{project.server} answers {path} with something that is no JSON.") from None
-
-
-def _call_by_program(project: ForgeProject, path: str, payload: Mapping[str, object] | None) -> bytes | None:
-    """Return the answer by way of gh, glab or tea; None where it is not installed, not logged in, or fails.
-
-    It starts outside the repository, whose configuration it would read.
-    """
-    program = shutil.which(project.forge.program)
-    options = _program_options(program, project, has_payload=payload is not None) if program else None
-    if options is None:
-        return None
-    try:
-        result = subprocess.run(
-            [str(program), "api", *options, path],
-            input=json.dumps(payload).encode() if payload is not None else b"",
-            cwd="/",
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if result.returncode and payload is not None:
-        reason = " ".join(result.stderr.decode("utf-8", "replace").split())[-500:]
-        raise UserError(f"{project.forge.program} opened no draft, although the branch is pushed: {reason}")
-    return result.stdout[:LARGEST_BYTES] if result.returncode == 0 else None
-
-
-def _program_options(program: str, project: ForgeProject, *, has_payload: bool) -> list[str] | None:
-    """Return the options of `gh api`, `glab api` or `tea api`; None if tea has no login at the host."""
-    if project.forge is not GITEA:
-        kind = ["--header", "Content-Type: application/json"] if project.forge is GITLAB else []
-        post = ["--method", "POST", *kind, "--input", "-"] if has_payload else []
-        return ["--hostname", project.host, *post]
-    logins = subprocess.run(
-        [program, "logins", "list", "--output", "csv"], cwd="/", capture_output=True, text=True, check=False
-    )
-    for row in DictReader(logins.stdout.splitlines()):
-        fields = {(name or "").lower(): value for name, value in row.items()}
-        if fields.get("url") and urlsplit(fields["url"]).netloc == project.host:
-            return ["--login", fields["name"], *(["--method", "POST", "--data", "@-"] if has_payload else [])]
-    return None
-
-
-def _call_over_http(project: ForgeProject, path: str, payload: Mapping[str, object] | None) -> bytes:
-    """Return the answer; redirects are followed within the host, since no other one gets the token."""
     token, forge = _find_token(project), project.forge
     if payload is not None and not token:
         raise UserError(
-            f"{forge.name} takes no draft without a login: {forge.program} {forge.login}, or set "
-            f"{forge.token_variables[0]}. The branch is pushed."
+            f"{forge.name} takes no draft without a token, but the branch is pushed: {forge.login}."
         )
     headers = {"Accept": "application/json", "User-Agent": "coder"}
     headers |= {"Authorization": f"{forge.scheme} {token}"} if token else {}
     address = f"{project.api}/{path}"
     response, data = fetch(address, limit=LARGEST_BYTES, headers=headers, json=payload)
     if not response.is_success:
-        login = f" If it is private: {forge.program} {forge.login}, or set {forge.token_variables[0]}."
+        login = "" if token else f" If it is private: {forge.login}."
         reason = " ".join(data.decode("utf-8", "replace")[:500].split())
-        raise UserError(f"{address}: HTTP {response.status_code} {reason}{'' if token else login}")
-    return data[:LARGEST_BYTES]
+        raise UserError(f"{address}: HTTP {response.status_code} {reason}{login}")
+    try:
+        return parse_json(data[:LARGEST_BYTES])
+    except ValueError:
+        raise UserError(f"{project.server} answers {path} with something that is no JSON.") from None
 
 
 def fetch(
@@ -357,10 +309,19 @@ def fetch(
 
 
 def _find_token(project: ForgeProject) -> str:
-    """Return the token of the environment for a server; empty for one that it is not meant for."""
+    """Return the token for a server, of the environment or the forge's program; empty without one."""
     forge = project.forge
     own_host = os.environ.get(forge.host_variable) or forge.host
     own_host = urlsplit(own_host).netloc or own_host
-    if own_host != project.host or not (project.server.startswith("https://") or is_loopback(project.server)):
+    if not (project.server.startswith("https://") or is_loopback(project.server)):
         return ""
-    return next((value for name in forge.token_variables if (value := os.environ.get(name))), "")
+    tokens = (os.environ.get(name) for name in forge.token_variables if own_host == project.host)
+    if token := next(filter(None, tokens), ""):
+        return token
+    if not forge.token_command or not shutil.which(forge.token_command[0]):
+        return ""
+    # Outside of the repository, whose configuration it would read; without a token that is for another host.
+    others = {name: value for name, value in os.environ.items() if name not in forge.token_variables}
+    command = [*forge.token_command, project.host]
+    result = subprocess.run(command, cwd="/", env=others, capture_output=True, text=True, check=False)
+    return "" if result.returncode else result.stdout.strip()

@@ -234,7 +234,7 @@ HELP_GROUPS: dict[str, tuple[str, ...]] = {
     "Advanced: tests and verdict": (
         *("not_test", "wait", "accept_test_edits", "require", "evidence", "check"),
     ),
-    "Advanced: sources": ("document", "url", "dependency", "max_iterations"),
+    "Advanced: sources": ("document", "url", "max_iterations"),
     "Advanced: model and limits": ("effort", "base_url", "max_tokens", "max_seconds", "max_requests"),
     "Advanced: permissions": ("approve", "install", "unsafe_no_sandbox"),
     "Advanced: output": ("output", "report", "json", "verbose"),
@@ -344,6 +344,7 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 
 REMOVED_OPTIONS: Mapping[str, str] = {
+    "ask --dependency VALUE": "--document gives a file of a package",
     "apply --force": "no fix is refused after its verdict",
     "apply --trust": "apply runs no tests",
     "apply --unsafe-no-sandbox": "apply runs no tests",

@@ -1,42 +1,32 @@
-"""Sources beside the repository that the user allows for a question: documents, pages, installed packages."""
+"""Sources beside the repository that the user allows for a question: documents and pages."""
 
-import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from coder.cli.forges import fetch
 from coder.core.errors import UserError
 from coder.core.task import Source
-from coder.files.regular_files import is_within
 
 SOURCES_DIRECTORY = "coder-sources"
 LARGEST_BYTES = 1_000_000
 """Of one document or page; its text becomes part of the session's log."""
-LARGEST_PACKAGE_BYTES = 40_000_000
 BLOCK_TAGS = frozenset(
     {
         *("article", "br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "pre"),
         *("section", "tr"),
     }
 )
-PACKAGE_SUFFIXES = (".py", ".pyi", ".pyx", ".md", ".rst", ".txt")
 HIDDEN_TAGS = frozenset({"script", "style", "template", "noscript"})
 
 
 def collect_sources(
-    root: Path,
-    *,
-    documents: Sequence[Path],
-    urls: Sequence[str],
-    dependencies: Sequence[str],
-    hosts: Collection[str],
+    documents: Sequence[Path], urls: Sequence[str], hosts: Collection[str]
 ) -> tuple[Source, ...]:
-    """Return the texts of documents and pages, and where installed packages lie; each page is fetched once.
+    """Return the texts of documents and pages; each page is fetched once.
 
     `hosts` are those that the user's settings allow.
 
@@ -44,12 +34,7 @@ def collect_sources(
         UserError: one cannot be had, or its host is not allowed.
     """
     sources: dict[str, Source] = {}
-    found = (
-        *map(_read_document, documents),
-        *(_find_package(root, name) for name in dependencies),
-        *(_fetch_page(url, hosts) for url in urls),
-    )
-    for source in found:
+    for source in (*map(_read_document, documents), *(_fetch_page(url, hosts) for url in urls)):
         path = _free_path(source.path, sources)
         sources[path] = source.model_copy(update={"path": path})
     return tuple(sources.values())
@@ -156,42 +141,3 @@ def html_to_text(html: str) -> str:
     extractor.close()
     lines = (line.rstrip() for line in "".join(extractor.pieces).splitlines())
     return "\n".join(line for line in lines if line.strip()) + "\n"
-
-
-def _find_package(root: Path, name: str) -> Source:
-    """Return where the project's environment has the sources of a distribution."""
-    for site in _package_directories(root):
-        for distribution in distributions(path=[str(site)]):
-            if _normalize_name(distribution.name) == _normalize_name(name):
-                return _package_source(distribution, site)
-    raise UserError(
-        f"{name} is not installed in the project's environment ($VIRTUAL_ENV, .venv, venv or env): install "
-        "it there, or omit --dependency."
-    )
-
-
-def _package_source(distribution: Distribution, site: Path) -> Source:
-    """Return the sources below the environment's own directory, whatever its records or links name."""
-    label = f"{distribution.name} {distribution.version}"
-    located = {str(file): Path(str(distribution.locate_file(file))) for file in distribution.files or ()}
-    files = {
-        name: path
-        for name, path in located.items()
-        if path.suffix in PACKAGE_SUFFIXES and is_within(path, site)
-    }
-    size = sum(path.stat().st_size for path in files.values() if path.is_file())
-    if not files or size > LARGEST_PACKAGE_BYTES:
-        raise UserError(f"{label} has no sources to read, or too many ({size:,} bytes).")
-    return Source(
-        path=f"{SOURCES_DIRECTORY}/{_file_name(label)}", origin=f"{label}, as installed", files=files
-    )
-
-
-def _package_directories(root: Path, environment: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    active = environment.get("VIRTUAL_ENV")
-    for prefix in (*([Path(active)] if active else []), *(root / name for name in (".venv", "venv", "env"))):
-        yield from sorted(prefix.glob("lib/python*/site-packages"))
-
-
-def _normalize_name(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,11 +1,8 @@
 """Task: what the user asks for, with its limits."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
-
-from pydantic import Field
 
 from coder.core.messages import Image
 from coder.core.notes import Plan
@@ -46,16 +43,14 @@ class Attachment(Value):
     image: Image | None = None
 
 
-class Source(Value):
+class Source(EventValue):
     """A text beside the repository that may be read for a question."""
 
     path: str
     """Where the worktree has it, and citations name it."""
     origin: str
-    """The file, address or package that it comes from, for the user."""
+    """The file or address that it comes from, for the user."""
     text: str = ""
-    files: Mapping[str, Path] = Field(default_factory=dict)
-    """Instead of a text: files on this machine, by their paths below `path`."""
 
 
 class Task(EventValue):

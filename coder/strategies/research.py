@@ -21,7 +21,6 @@ from coder.core.notes import (
 from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
 from coder.core.task import Source
 from coder.core.values import Candidate, Value
-from coder.files.regular_files import read_regular_text
 from coder.prompting import render_prompt
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import SessionContext, run_part
@@ -319,11 +318,9 @@ def write_sources(worktree: Path, sources: Sequence[Source]) -> None:
         except FileExistsError:
             raise UserError(
                 f"The repository has {top!r} itself, where texts beside it would lie: ask without "
-                "--document, --url and --dependency."
+                "--document and --url."
             ) from None
     for source in sources:
-        texts = {f"{source.path}/{name}": read_regular_text(file) for name, file in source.files.items()}
-        for name, text in (texts or {source.path: source.text}).items():
-            path = worktree / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        path = worktree / source.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source.text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Issues and drafts at forges: recorded exchanges, answered by a server on loopback or a program."""
+"""Issues and drafts at forges: recorded exchanges, answered by a server on loopback."""
 
 import json
 import os
@@ -107,7 +107,6 @@ def forge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Forge]:
     for kind in (GITHUB, GITLAB, GITEA):
         for name in (kind.host_variable, *kind.token_variables):
             monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("coder.cli.forges._call_by_program", lambda *_: None)
     with serve_forge() as fake:
         yield fake
 
@@ -157,9 +156,7 @@ def test_reads_issue_and_comments_over_http(
 def test_explains_an_issue_that_cannot_be_had(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = parse_issue_address(f"{forge.url}/ada/clock/issues/9")
     assert missing is not None
-    with pytest.raises(
-        UserError, match=r"HTTP 404.*If it is private: tea login add, or set GITEA_SERVER_TOKEN"
-    ):
+    with pytest.raises(UserError, match=r"HTTP 404.*If it is private: set GITEA_SERVER_TOKEN"):
         fetch_issue(missing)
     monkeypatch.setenv("GITEA_SERVER_URL", forge.url)
     monkeypatch.setenv("GITEA_SERVER_TOKEN", "secret")
@@ -170,53 +167,23 @@ def test_explains_an_issue_that_cannot_be_had(forge: Forge, monkeypatch: pytest.
         assert other.asked == []
 
 
-PROGRAM = """#!/bin/sh
-echo "$PWD" "$@" >> {log}
-case "$*" in
-  "logins list --output csv") printf 'Name,URL,Default\\nwork,https://git.example,true\\n';;
-  *comments*|*notes*) cat {comments};;
-  *issues/7) cat {issue};;
-  *) exit 1;;
-esac
-"""
-
-
 @pytest.mark.parametrize(
-    ("address", "program", "options", "resource"),
-    [
-        ("https://github.com/ada/clock/issues/7", "gh", "--hostname github.com", "repos/ada/clock"),
-        (
-            *("https://git.example/tools/clock/-/issues/7", "glab", "--hostname git.example"),
-            "projects/tools%2Fclock",
-        ),
-        ("https://git.example/ada/clock/issues/7", "tea", "--login work", "repos/ada/clock"),
-    ],
+    ("path", "variable", "program"),
+    [("ada/clock/issues/7", "GH_HOST", "gh"), ("tools/time/clock/-/issues/7", "GITLAB_TOKEN", "glab")],
 )
-def test_asks_by_way_of_the_forges_own_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, program: str, options: str, resource: str
+def test_asks_with_the_token_of_the_forges_own_program(
+    forge: Forge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, variable: str, program: str
 ) -> None:
-    issue = {**GITHUB_ISSUE, "description": "It is off."}
-    write(
-        tmp_path,
-        {"issue.json": json.dumps(issue), "comments.json": json.dumps([*NOTES[:1], COMMENTS[0] | NOTES[1]])},
-    )
-    files = {
-        "log": tmp_path / "log",
-        "comments": tmp_path / "comments.json",
-        "issue": tmp_path / "issue.json",
-    }
-    write(tmp_path / "bin", {program: PROGRAM.format_map(files)})
-    (tmp_path / "bin" / program).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    parsed = parse_issue_address(address)
-    assert parsed is not None
-    assert fetch_issue(parsed) == TEXT
-    asked = [line for line in (tmp_path / "log").read_text().splitlines() if " api " in line]
-    kind = "notes" if program == "glab" else "comments"
-    assert asked == [
-        f"/ api {options} {resource}/issues/7",
-        f"/ api {options} {resource}/issues/7/{kind}?per_page=100",
-    ]
+    write(tmp_path, {program: f'#!/bin/sh\necho "$PWD" "$@" > {tmp_path}/log; echo $GITLAB_TOKEN"t0ken"\n'})
+    (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv(variable, host(forge))
+    issue = parse_issue_address(f"{forge.url}/{path}")
+    assert issue is not None
+    assert fetch_issue(issue) == TEXT
+    assert {token for _, _, token in forge.asked} == {"Bearer t0ken"}
+    command = {"gh": "auth token --hostname", "glab": "config get token --host"}[program]
+    assert (tmp_path / "log").read_text() == f"/ {command} {host(forge)}\n"
 
 
 REMOTES = {
