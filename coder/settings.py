@@ -40,8 +40,6 @@ class Config(Value):
     """
     seed: int | None = None
     """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
-    width: int = Field(default=3, ge=1, le=5)
-    """Candidates of a tree."""
     keep_steps: bool = False
     """Whether each step is delivered as a commit of its own, with the verdict on the last."""
     offline_first: bool = True
@@ -80,14 +78,10 @@ class Config(Value):
     """CPU time of each process in the sandbox; None: only the wall clock limits it."""
     sandbox_memory_mb: int = Field(default=8192, ge=256)
     """Memory of everything that one command starts, in MiB; never more than most of the machine's."""
-    sandbox_processes: int = Field(default=1024, ge=16)
-    """Limit of concurrent processes and threads of one command."""
     max_usd: Decimal | None = Field(default=None, gt=0)
     """Most US dollars that a session spends."""
     max_usd_per_day: Decimal | None = Field(default=None, gt=0)
     """Most US dollars that all sessions of a day (UTC) spend."""
-    max_usd_per_month: Decimal | None = Field(default=None, gt=0)
-    """Most US dollars that all sessions of a month (UTC) spend."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Most tokens that a session sends and receives; the limit for models whose price is unknown."""
     max_seconds: float | None = Field(default=None, gt=0)
@@ -154,16 +148,16 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("effort", "context_tokens", "images", "tool_calling", "seed"),
     ),
     "Limits": (
-        *("max_usd", "max_usd_per_day", "max_usd_per_month", "max_tokens", "max_seconds", "max_requests"),
+        *("max_usd", "max_usd_per_day", "max_tokens", "max_seconds", "max_requests"),
         *("attempts", "attempts_per_side"),
     ),
-    "Strategy": ("strategy", "offline_first", "width", "keep_steps"),
+    "Strategy": ("strategy", "offline_first", "keep_steps"),
     "Tests and verdicts": (
         *("test", "build", "wait", "suite_seconds", "behavior_seconds", "checks", "require"),
         *("test_network", "test_environment"),
     ),
     "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
-    "Sandbox": ("sandbox", "image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
+    "Sandbox": ("sandbox", "image", "sandbox_memory_mb", "sandbox_cpu_seconds"),
     "Interface": ("alerts", "inline", "screen_reader", "vim", "keys"),
 }
 """Headings for all settings, with those below each."""
@@ -195,7 +189,7 @@ OWN_SETTINGS = ("test_network", "test_environment")
 """Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
 LOWERABLE_SETTINGS = (
     *("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds"),
-    *("sandbox_memory_mb", "sandbox_processes"),
+    "sandbox_memory_mb",
 )
 """Settings that a repository may lower but not raise."""
 NEAREST_FIRST = "tests that use the changed code run nearest first; `wait = true` runs all of them"
@@ -203,13 +197,16 @@ REMOVED_SETTINGS: Mapping[str, str] = {
     "branch_models": "all candidates of a tree are written by `model`",
     "fallback_models": "a model that is down is asked again, then the session ends; --model names another",
     "keep_sessions_days": "`coder clean --older-than DAYS` removes old sessions",
+    "max_usd_per_month": "`max_usd_per_day` limits each day",
     "minimise": "the review marks the hunks that no test needs",
     "requests_per_minute": "a provider's own limit is waited for",
     "review_rounds": "what reviewers flag is repaired twice; `coder build --max-iterations` is an option",
     "suite": NEAREST_FIRST,
     "foreground_suite_seconds": NEAREST_FIRST,
     "impacted_suite_seconds": NEAREST_FIRST,
+    "sandbox_processes": "a command may have 1,024 processes and threads",
     "summariser_model": "`model` shortens long conversations",
+    "width": "a tree has three candidates",
 }
 """Former settings, each with what is true or to be used instead; they are passed over."""
 REPOSITORY_FILE = "coder.toml"
@@ -274,45 +271,6 @@ def describe_settings() -> dict[str, str]:
     return descriptions
 
 
-def describe_values(name: str) -> str:
-    """Return what a setting takes, such as `a whole number, at least 1`."""
-    schema = Config.model_json_schema()["properties"][name]
-    schema = next((part for part in schema.get("anyOf", ()) if part["type"] in TYPE_NAMES), schema)
-    if choices := schema.get("enum"):
-        return f"one of {', '.join(choices)}"
-    bounds = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
-    limits = [f", {words} {schema[key]:g}" for key, words in bounds.items() if key in schema]
-    return f"{TYPE_NAMES[schema['type']]}{''.join(limits)}"
-
-
-TYPE_NAMES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list of texts",
-    "object": "a table",
-}
-"""Words for the types of JSON Schema."""
-
-
-def repository_rights(name: str) -> str:
-    """Return what a repository's own settings may do with a setting."""
-    if name in OWN_SETTINGS:
-        return 'no; you, below `[repositories."PATH"]`'
-    if name not in REPOSITORY_SETTINGS:
-        return "no"
-    if name in LIST_SETTINGS:
-        return "add to it"
-    return (
-        "lower it"
-        if name in LOWERABLE_SETTINGS
-        else "set it"
-        if name in ("test", "build")
-        else "make it stricter"
-    )
-
-
 def config_from_settings(entries: tuple[Setting, ...]) -> Config:
     """Return the values of settings as a configuration."""
     return Config.model_validate({setting.name: setting.value for setting in entries})
@@ -320,12 +278,9 @@ def config_from_settings(entries: tuple[Setting, ...]) -> Config:
 
 def sandbox_caps(configuration: Config) -> dict[str, int]:
     """Return the limits of every command in the sandbox, by their names in `coder.core.ports.Limits`."""
-    caps = {
-        "resident_bytes": configuration.sandbox_memory_mb << 20,
-        "processes": configuration.sandbox_processes,
-        "cpu_seconds": configuration.sandbox_cpu_seconds,
-    }
-    return {name: limit for name, limit in caps.items() if limit is not None}
+    caps = {"resident_bytes": configuration.sandbox_memory_mb << 20}
+    cpu_seconds = configuration.sandbox_cpu_seconds
+    return caps if cpu_seconds is None else {**caps, "cpu_seconds": cpu_seconds}
 
 
 def configured_rules(configuration: Config) -> tuple[Rule, ...]:
@@ -452,10 +407,7 @@ def _validate(name: str, value: Any, source: str) -> Any:
     except ValidationError as error:
         reason = explain_invalid_value(error.errors()[0]["msg"])
         choices = suggest_name(str(value), re.findall(r"'([^']*)'", reason))
-        raise UserError(
-            f"{source}: {name} = {value!r} is not valid: {reason}. {choices}Explained: coder config explain "
-            f"{name}"
-        ) from None
+        raise UserError(f"{source}: {name} = {value!r} is not valid: {reason}. {choices}".rstrip()) from None
 
 
 def _read_user_table(path: Path) -> Mapping[str, Any]:

@@ -246,15 +246,13 @@ def test_repository_without_pyproject_has_settings_of_the_same_rank(tmp_path: Pa
 
 
 def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
-    root = write_repository(
-        tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1"
-    )
+    root = write_repository(tmp_path, "sandbox_memory_mb = 512\nsandbox_cpu_seconds = 1")
     configuration = config_from_settings(
         collect_settings(
             root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"}
         )
     )
-    assert sandbox_caps(configuration) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
+    assert sandbox_caps(configuration) == {"resident_bytes": 512 << 20, "cpu_seconds": 20}
 
 
 def test_refuses_empty_test_command() -> None:

@@ -23,9 +23,9 @@ from coder.executors.calls import (
 )
 from coder.repo.git import Checkout, find_checkout
 from coder.settings import load_config
+from coder.wiring.conversations import find_money_limit
 from coder.wiring.elsewhere import ClonedRepository, Files, SessionCall, run_session
 from coder.wiring.session import allows_unpriced
-from coder.wiring.spending import find_money_limit
 
 LEAST_SECONDS = 1.0
 """Time below which no further issue is begun."""

@@ -77,6 +77,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 REMOVED_COMMANDS: Mapping[str, str] = {
+    "config explain": "coder config says what each setting is for",
     "map": "tests that use the changed code are found by names and imports, and run nearest first",
     "mcp add": "write servers into mcp.json beside config.toml, in the form of other clients (mcpServers)",
     "mcp remove": "take servers out of mcp.json beside config.toml",
@@ -109,7 +110,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
     },
     "Set up": {
         "doctor": (machine.doctor, "Show what does not work here, and what to do."),
-        "config": (machine.config_app, "Show the settings, or explain one."),
+        "config": (machine.config, "Show the settings, and what they are for."),
         "models": (machine.models, "List the models that can be used."),
         "trust": (machine.trust, "Trust a repository, so that its tests may run."),
         "completion": (completion.completion, "Print a completion script for the shell."),
@@ -242,8 +243,6 @@ def _describe_request(request: str, path: str, context: Any) -> str:
             "A message alone opens the interface, which needs a terminal. In a pipe: "
             f"coder fix {shlex.quote(request)}"
         )
-    if path == "coder config":
-        return f"coder config {request} does not exist. Settings are set in a file: see coder config"
     names = suggest_name(request, context.command.list_commands(context) if context else ())
     return f"{path} has no command {request!r}. {names}All commands: {path} --help"
 

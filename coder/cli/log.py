@@ -1,8 +1,6 @@
 """`coder log`: list and show stored sessions."""
 
-import csv
 import shutil
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
@@ -21,10 +19,9 @@ from coder.directories import state_directory
 from coder.repo.git import find_checkout, find_git, find_root, is_in_use, session_lock
 
 if TYPE_CHECKING:
-    from coder.core.messages import UsageTotals
+    from coder.core.messages import Usage, UsageTotals
     from coder.store.jsonl import StoredSession
     from coder.wiring.conversations import ConversationPoint
-    from coder.wiring.spending import SessionSpending, Spending
 
 
 app = typer.Typer(
@@ -126,83 +123,50 @@ def _find(id: str) -> Path:
     return find_session(id, repository=_current_repository() if id == "last" else None)
 
 
-COLUMNS = ("requests", "input tokens", "cached tokens", "output tokens", "usd", "unpriced requests")
-
-
-Grouping = Literal["session", "day", "month", "model", "role", "repository"]
+Grouping = Literal["day", "month", "model"]
 """Units by which costs are added up."""
 
 
-def cost(
-    by: Annotated[Grouping, typer.Option(help="What to add up by.")] = "day",
-    as_csv: Annotated[bool, typer.Option("--csv", help="CSV instead of a table.")] = False,
-) -> None:
+@app.command()
+def cost(by: Annotated[Grouping, typer.Option(help="What to add up by.")] = "day") -> None:
     """Add up what all sessions have spent; days and months are those of UTC.
 
     The price of some requests may not be known: they are counted beside what is known.
     """
-    if as_csv:
-        csv.writer(sys.stdout).writerows(
-            [(by, *COLUMNS), *((key, *_counts(spending)) for key, spending in _read_groups(by).items())]
-        )
-    else:
-        print("\n".join(cost_lines(by)))
+    print("\n".join(cost_lines(by)))
 
 
 def cost_lines(by: Grouping) -> list[str]:
     """Return a table of what all sessions have spent."""
-    groups = _read_groups(by)
+    from coder.wiring.conversations import read_spending
+
+    groups: dict[str, list[Usage]] = {}
+    for session, model, requests in read_spending():
+        day = f"{session[:4]}-{session[4:6]}-{session[6:8]}"
+        groups.setdefault({"day": day, "month": day[:7], "model": model}[by], []).extend(requests)
     if not groups:
         return ["No session has asked a model yet."]
     width = max(len(by), *map(len, groups))
-    rows = ((key, *_counts(spending)[:-2], _describe_cost(spending)) for key, spending in groups.items())
+    head = (by, "requests", "input tokens", "cached tokens", "output tokens", "cost")
     return [
-        "  ".join([f"{first:<{width}}", *(f"{number:>13}" for number in numbers)])
-        for first, *numbers in ((by, *COLUMNS[:-2], "cost"), *rows)
+        "  ".join([f"{first:<{width}}", *(f"{cell:>13}" for cell in cells)])
+        for first, *cells in (head, *(_cost_row(key, requests) for key, requests in groups.items()))
     ]
 
 
-def _read_groups(by: Grouping) -> "dict[str, Spending]":
-    from coder.wiring.spending import Spending, read_spending
+def _cost_row(key: str, requests: "list[Usage]") -> tuple[object, ...]:
+    """Return the cells of a group, such as `$0.12 and 3 requests of unknown price` for the last one."""
+    from coder.wiring.conversations import known_cost
 
-    groups: dict[str, Spending] = {}
-    for session in read_spending():
-        for key, spending in _parts(session, by):
-            groups[key] = groups.get(key, Spending()).plus(spending)
-    return groups
-
-
-def _parts(spending: "SessionSpending", by: Grouping) -> "list[tuple[str, Spending]]":
-    """Return what a session adds to each group."""
-    day = spending.session[:8]
-    match by:
-        case "role":
-            return list(spending.roles.items())
-        case "day":
-            key = f"{day[:4]}-{day[4:6]}-{day[6:]}"
-        case "month":
-            key = f"{day[:4]}-{day[4:6]}"
-        case "session" | "model" | "repository":
-            key = str(getattr(spending, by))
-    return [(key, spending.total)]
+    known, unpriced = known_cost(requests), sum(usage.cost_usd is None for usage in requests)
+    cost = f"${known:.4f}"
+    if unpriced:
+        rest = f"{unpriced} request{'s' if unpriced > 1 else ''} of unknown price"
+        cost = f"{cost} and {rest}" if known else rest
+    tokens = ("input_tokens", "cached_tokens", "output_tokens")
+    return (key, len(requests), *(sum(getattr(usage, name) for usage in requests) for name in tokens), cost)
 
 
-def _counts(spending: "Spending") -> tuple[str, ...]:
-    totals = spending.totals
-    counts = (totals.requests, totals.input_tokens, totals.cached_tokens, totals.output_tokens)
-    return (*map(str, counts), f"{spending.known_usd:.4f}", str(spending.unpriced_requests))
-
-
-def _describe_cost(spending: "Spending") -> str:
-    """Return what is known of the cost, and how many requests it leaves out: `$0.12 and 3 unpriced`."""
-    unpriced = spending.unpriced_requests
-    if not unpriced:
-        return f"${spending.known_usd:.4f}"
-    known = f"${spending.known_usd:.4f} and " if spending.known_usd else ""
-    return f"{known}{unpriced} request{'s' if unpriced > 1 else ''} of unknown price"
-
-
-app.command("cost")(cost)
 Restore = Literal["both", "conversation", "code"]
 """Parts of a session that go back to an earlier point."""
 PointArgument = Annotated[

@@ -15,15 +15,15 @@ import typer
 
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
 from coder.core.errors import CoderError, UserError
-from coder.core.text import parse_toml, sanitize_text, shorten_line, suggest_name
+from coder.core.text import parse_toml, sanitize_text, shorten_line
 from coder.directories import config_directory
-from coder.repo.git import find_checkout
+from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
     from coder.models.catalog import ModelChoice
     from coder.sandbox.backend import SandboxBackend
     from coder.sandbox.choice import BackendChoice
-    from coder.settings import Config, Setting
+    from coder.settings import Config
 
 CheckResult = tuple[bool, str, str]
 """Whether it works, its name, and a description."""
@@ -261,18 +261,12 @@ def _check_terminal() -> Iterator[CheckResult]:
     yield True, "terminal", f"{size.columns} x {size.lines}, {colours}"
 
 
-config_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
-
-
-@config_app.callback()
-def config(context: typer.Context, repo: RepositoryOption = Path()) -> None:
+def config(repo: RepositoryOption = Path()) -> None:
     """Show all settings, what each is for, and where those come from that are not the default."""
-    from coder.settings import SETTING_GROUPS, describe_settings
+    from coder.settings import SETTING_GROUPS, collect_settings, describe_settings
 
-    context.obj = repo
-    if context.invoked_subcommand is not None:
-        return
-    settings, descriptions = _collect_settings(repo), describe_settings()
+    settings = {setting.name: setting for setting in collect_settings(find_root(repo))}
+    descriptions = describe_settings()
     width = max(map(len, settings))
     columns = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
     for title, names in SETTING_GROUPS.items():
@@ -285,63 +279,9 @@ def config(context: typer.Context, repo: RepositoryOption = Path()) -> None:
             print(sanitize_text(line if columns is None else shorten_line(line, columns)))
         print()
     print(
-        "One of them in full: coder config explain NAME\n"
         f"Your own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] "
         "of its pyproject.toml, or into coder.toml."
     )
-
-
-@config_app.command("explain")
-def explain(
-    context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="A setting.")]
-) -> None:
-    """Explain one setting: its value and origin, what it takes, and how to set it."""
-    from coder.settings import (
-        LIST_SETTINGS,
-        OWN_SETTINGS,
-        REMOVED_SETTINGS,
-        TABLE_SETTINGS,
-        Config,
-        describe_settings,
-        describe_values,
-        repository_rights,
-    )
-
-    name = name.removeprefix("CODER_").removeprefix("--").lower().replace("-", "_")
-    if name in REMOVED_SETTINGS:
-        raise UserError(f"{name!r} no longer exists: {REMOVED_SETTINGS[name]}.")
-    if name not in Config.model_fields:
-        raise UserError(
-            f"{name!r} is no setting. {suggest_name(name, Config.model_fields)}All settings: coder config"
-        )
-    setting = _collect_settings(context.obj)[name]
-    file = config_directory() / "config.toml"
-    places = [f"{name} in {file}"]
-    if name in OWN_SETTINGS:
-        places = [f'{name} below [repositories."PATH"] in {file}']
-    elif name not in (*LIST_SETTINGS, *TABLE_SETTINGS):
-        places = [f"CODER_{name.upper()}=... for one run", *places]
-    rights = repository_rights(name)
-    print(
-        sanitize_text(
-            f"{name} = {setting.text or 'not set'}  ({setting.source})\n"
-            f"{describe_settings()[name]}\n"
-            f"takes      {describe_values(name)}\n"
-            f"set it     {', or '.join(places)}\n"
-            f"a repository may{' not set it' if rights.startswith('no') else f' {rights}'}"
-        )
-    )
-
-
-def _collect_settings(repo: Path) -> dict[str, "Setting"]:
-    """Return all settings by name, with those of the repository, if there is one."""
-    from coder.settings import collect_settings
-
-    try:
-        root = find_checkout(repo).root
-    except UserError:
-        root = None
-    return {setting.name: setting for setting in collect_settings(root)}
 
 
 def trust(

@@ -1,17 +1,21 @@
-"""Conversations over several sessions, each of which continues an earlier one."""
+"""Stored sessions: conversations in which each continues an earlier one, and what all have spent."""
 
+import os
 import secrets
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
 from coder.core import events
 from coder.core.errors import UserError
+from coder.core.messages import Usage
 from coder.core.state import session_status
 from coder.core.task import Restore
 from coder.core.values import Delivery
-from coder.directories import sessions_directory
+from coder.directories import config_directory, sessions_directory
 from coder.patching.git_hunks import split_git_diff
 from coder.repo.delivery import PendingDelivery, has_change
 from coder.repo.git import find_checkout, session_lock
@@ -26,6 +30,7 @@ from coder.store.jsonl import (
     boundary_events,
     find_session,
     list_conversation,
+    list_sessions,
     read_records,
 )
 
@@ -255,3 +260,63 @@ def settle_delivery(directory: Path, pending: PendingDelivery) -> None:
         exit_code=verdict.kind.exit_code,
     )
     append_finish(directory, event, at=datetime.now(UTC))
+
+
+class SessionSpending(NamedTuple):
+    session: str
+    """Its id, which begins with the date in UTC: `20261125-`."""
+    model: str
+    requests: tuple[Usage, ...]
+
+
+def read_spending(prefix: str = "") -> Iterator[SessionSpending]:
+    """Yield the spending of each session whose id has a prefix, such as a date, oldest first.
+
+    Sessions that asked no model, and logs that cannot be read, are left out.
+    """
+    for directory in list_sessions():
+        if not directory.name.startswith(prefix):
+            continue
+        try:
+            stored = [record.event for record in read_records(directory)]
+        except UserError:
+            continue
+        spent = tuple(event.usage for event in stored if isinstance(event, events.BudgetSpent))
+        if spent and isinstance(stored[0], events.SessionStarted):
+            yield SessionSpending(directory.name, stored[0].model, spent)
+
+
+def known_cost(requests: Iterable[Usage]) -> Decimal:
+    """Return the US dollars of those requests whose price is known."""
+    return sum((usage.cost_usd or Decimal(0) for usage in requests), Decimal(0))
+
+
+class MoneyLimit(NamedTuple):
+    """The money that a session may spend, and the limit that leaves it, as a phrase for the user."""
+
+    usd: Decimal
+    phrase: str
+
+
+def find_money_limit(config: Config, now: datetime | None = None) -> MoneyLimit | None:
+    """Return the stricter of the limits of this day and of the session; None is no limit.
+
+    Raises:
+        UserError: the day's limit is reached.
+    """
+    own, day = config.max_usd, config.max_usd_per_day
+    found = [] if own is None else [MoneyLimit(own, f"the limit of ${own:f} (max_usd)")]
+    if day is not None:
+        today = f"{now or datetime.now(UTC):%Y%m%d}"
+        spent = sum((known_cost(entry.requests) for entry in read_spending(today)), Decimal(0))
+        variable = "CODER_MAX_USD_PER_DAY"  # no option and no repository can set it
+        file = config_directory() / "config.toml"
+        origin = variable if os.environ.get(variable) else f"max_usd_per_day in {file}"
+        if spent >= day:
+            raise UserError(
+                f"${spent:.2f} of ${day:.2f} allowed per day are spent ({origin}). What was spent: coder log "
+                "cost"
+            )
+        rest = f"the day's limit of ${day:f}, of which ${day - spent:.4f} is left ({origin})"
+        found.append(MoneyLimit(day - spent, rest))
+    return min(found, key=lambda limit: limit.usd, default=None)

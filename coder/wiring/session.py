@@ -45,7 +45,13 @@ from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.issue import Purpose
 from coder.verify.project import Project
-from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
+from coder.wiring.conversations import (
+    find_continuation,
+    find_money_limit,
+    inherit_model,
+    make_session_id,
+    recover_sessions,
+)
 from coder.wiring.guidance import Guidance, load_guidance
 from coder.wiring.mcp_client import open_session_tools
 from coder.wiring.own_hooks import OwnHooks, read_hooks
@@ -57,7 +63,6 @@ from coder.wiring.preparation import (
     read_attachments,
 )
 from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, command_environment
-from coder.wiring.spending import find_money_limit
 from coder.workspace.workspace import Workspace
 
 
@@ -483,6 +488,8 @@ def _workspace_factory(
     return workspace
 
 
+BRANCHES = 3
+"""Candidates of a tree."""
 NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
     "server answers on this machine "
@@ -555,7 +562,7 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
         raise UserError("The strategy offline repairs bugs alone: choose another one for a change.")
     strategy = build_strategy(
         name,
-        width=config.width,
+        width=BRANCHES,
         rounds=config.attempts,
         reproduces=mode == "fix",
     )

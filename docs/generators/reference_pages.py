@@ -4,7 +4,14 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from coder.settings import Config, describe_settings, repository_rights
+from coder.settings import (
+    LIST_SETTINGS,
+    LOWERABLE_SETTINGS,
+    OWN_SETTINGS,
+    REPOSITORY_SETTINGS,
+    Config,
+    describe_settings,
+)
 from coder.ui import jsonl
 from coder.ui.tui.keys import BINDINGS
 from docs.generators.command_tree import CommandNode, CommandParameter
@@ -35,7 +42,7 @@ def render_settings() -> str:
     """Return the table of settings, with the source of each that may set it, and that of the keys."""
     descriptions = describe_settings()
     rows = (
-        (f"`{name}`", _default_text(field.default), _escape(descriptions[name]), repository_rights(name))
+        (f"`{name}`", _default_text(field.default), _escape(descriptions[name]), _repository_rights(name))
         for name, field in Config.model_fields.items()
     )
     keys = (
@@ -44,6 +51,19 @@ def render_settings() -> str:
     settings = _table(("setting", "default", "meaning", "a repository may"), rows)
     bindings = _table(("name", "default", "purpose"), keys)
     return f"{settings}\n## Keys of the interface and of reviews\n\n{bindings}"
+
+
+def _repository_rights(name: str) -> str:
+    """Return what a repository's own settings may do with a setting."""
+    if name in OWN_SETTINGS:
+        return 'no; you, below `[repositories."PATH"]`'
+    if name not in REPOSITORY_SETTINGS:
+        return "no"
+    if name in LIST_SETTINGS:
+        return "add to it"
+    if name in LOWERABLE_SETTINGS:
+        return "lower it"
+    return "set it" if name in ("test", "build") else "make it stricter"
 
 
 def _default_text(value: object) -> str:

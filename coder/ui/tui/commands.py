@@ -34,7 +34,7 @@ HELP: Mapping[str, str] = {
     "model": "NAME  list the models, or take another one from now on",
     "effort": "LEVEL  show how much the model thinks, or change it: low, medium, high",
     "strategy": "NAME  show the strategy, or take another one from now on",
-    "cost": "UNIT  show what was spent by day, or by session, month, model, role",
+    "cost": "UNIT  show what was spent by day, or by month, model",
     "doctor": "check what works here",
     "theme": "NAME  list the themes, or take one",
     "help": "show this list",
