@@ -16,7 +16,7 @@ from coder.settings import Config, load_config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.trust import forget_repository, is_trusted, trust_repository
 from coder.wiring.guidance import find_commands, require_command
-from coder.wiring.preparation import confirm_commands, ensure_trust
+from coder.wiring.project_runtime import confirm_commands, ensure_trust
 from coder.wiring.session import Approach, SessionSetup
 from tests.builders import git, repo, write
 from tests.walls import walls

@@ -196,7 +196,7 @@ def locate(issue: str, *, repository: str | Path = ".") -> Locations:
     Raises:
         UserError: its files cannot be listed.
     """
-    from coder.wiring.preparation import rank_tree
+    from coder.wiring.project_runtime import rank_tree
 
     matches = rank_tree(Path(repository), issue)
     return Locations(

@@ -28,8 +28,7 @@ from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import BackendChoice, require_backend
 from coder.settings import Config, load_config
 from coder.verify.failures import environment_problem
-from coder.wiring.preparation import make_sandbox
-from coder.wiring.project_runtime import build_project_runtime
+from coder.wiring.project_runtime import build_project_runtime, make_sandbox
 from coder.wiring.session import SessionSetup, prepare_session, scripted_approach
 
 BUILD = "build"

@@ -44,7 +44,7 @@ def locate(
     """Rank the files and definitions that an issue is about, with no model; nothing is changed, and but for
     --tests nothing run.
     """
-    from coder.wiring.preparation import rank_tree
+    from coder.wiring.project_runtime import rank_tree
 
     if issue is None and not tests:
         raise UserError("Give the issue: as text, @file or -; or --tests, for what failing tests execute.")

@@ -143,7 +143,7 @@ def _check_sandbox(choice: "BackendChoice") -> Iterator[CheckResult]:
 def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> Iterator[CheckResult]:
     from coder.trust import is_trusted
     from coder.verify.select import has_test_functions
-    from coder.wiring.preparation import inspect_project
+    from coder.wiring.project_runtime import inspect_project
 
     try:
         root = find_checkout(directory).root

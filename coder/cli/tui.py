@@ -172,7 +172,7 @@ class InterfaceServices:
         from coder.cli.log import recent_requests
         from coder.repo.checkout import describe_branch
         from coder.ui.tui.services import Overview
-        from coder.wiring.preparation import inspect_project
+        from coder.wiring.project_runtime import inspect_project
 
         limited = "reduced" if self._backend and self._backend.limitations else "full"
         return Overview(
@@ -384,7 +384,7 @@ class InterfaceServices:
         """Run a command in the user's checkout, which it may read and not change."""
         from coder.core.phases import Policy
         from coder.core.ports import Limits
-        from coder.wiring.preparation import make_sandbox
+        from coder.wiring.project_runtime import make_sandbox
 
         with make_sandbox(self._backend, self.config) as sandbox:
             execution = sandbox.run(
@@ -456,7 +456,7 @@ def _trust_question(
 ) -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
     from coder.ui.tui.services import TrustQuestion
-    from coder.wiring.preparation import trust_details, trust_question
+    from coder.wiring.project_runtime import trust_details, trust_question
 
     return TrustQuestion(
         text=trust_question(root, backend),

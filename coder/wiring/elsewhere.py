@@ -35,7 +35,7 @@ from coder.sandbox.choice import require_backend
 from coder.session.context import RunElsewhere, SessionContext, StagePart
 from coder.session.log import EventLog
 from coder.settings import Config
-from coder.wiring.preparation import ensure_trust
+from coder.wiring.project_runtime import ensure_trust
 from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 
 LOG, CLONES = "events.jsonl", "clones"

@@ -19,7 +19,7 @@ from coder.directories import config_directory
 from coder.files.regular_files import read_regular
 from coder.tools.tool import ServerArguments, Tool, tool
 from coder.trust import is_trusted
-from coder.wiring.preparation import SERVERS_FILE
+from coder.wiring.project_runtime import SERVERS_FILE
 from coder.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -52,17 +52,18 @@ from coder.wiring.conversations import (
     make_session_id,
     recover_sessions,
 )
-from coder.wiring.guidance import Guidance, load_guidance
+from coder.wiring.guidance import Guidance, OwnHooks, load_guidance, read_hooks
 from coder.wiring.mcp_client import open_session_tools
-from coder.wiring.own_hooks import OwnHooks, read_hooks
-from coder.wiring.preparation import (
+from coder.wiring.project_runtime import (
     UNKNOWN_PURPOSE,
+    ProjectRuntime,
+    build_project_runtime,
+    command_environment,
     confirm_commands,
     ensure_trust,
     make_sandbox,
     read_attachments,
 )
-from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, command_environment
 from coder.workspace.workspace import Workspace
 
 

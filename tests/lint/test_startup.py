@@ -48,8 +48,8 @@ def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> No
     ("modules", "forbidden"),
     [
         (
-            "coder.wiring.preparation",  # asks for trust before anything else is loaded
-            "coder.wiring.session coder.wiring.project_runtime coder.repair.proposer coder.verify.verifier",
+            "coder.wiring.project_runtime",  # asks for trust before anything else is loaded
+            "coder.wiring.session coder.repair.proposer",
         ),
         ("coder.cli.log", "pydantic git"),
         (

@@ -16,7 +16,7 @@ from coder.core.verdict import VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.settings import Config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from coder.wiring.own_hooks import read_hooks
+from coder.wiring.guidance import read_hooks
 from coder.wiring.session import Approach, SessionHandle, SessionSetup
 from tests.builders import repo, write
 from tests.place import FILES, FIX, ISSUE, QUICK

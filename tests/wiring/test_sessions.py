@@ -1,14 +1,22 @@
 """Sessions as they are put together."""
 
 import asyncio
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from coder.core.errors import GitError
+import coder
+from coder.bench.suites import SuiteTask, load_suite
+from coder.core.errors import GitError, UserError
 from coder.core.task import Task
+from coder.models.scripted import load_script as steps
+from coder.settings import Config
+from coder.strategies.tree import APPROACHES
 from coder.verify.run import CommandSelection
-from coder.wiring.session import prepare_session
+from coder.wiring import project_runtime
+from coder.wiring.session import choose_approach, prepare_session, scripted_approach
 from tests.builders import repo
 
 
@@ -44,3 +52,43 @@ def test_log_is_closed_where_a_session_ends_in_a_bug(tmp_path: Path, monkeypatch
             return len([record async for record in handle.log.follow()])
 
         assert asyncio.run(asyncio.wait_for(follow(), 10))
+
+
+def test_role_has_its_own_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CODER_MODEL", raising=False)
+    config = Config(tool_calling=False, base_url="https://models.example/v1", reviewer_model="r")
+    approach = choose_approach(config, model_name="a")
+    assert approach.model.name.endswith(":a")
+    assert [(role, model.name.rpartition(":")[2]) for role, model in approach.models.items()] == [
+        ("reviewer", "r")
+    ]
+
+
+def test_model_without_script_says_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to say"):
+        scripted_approach(tmp_path / "script.jsonl", Config())
+
+
+@pytest.mark.parametrize(
+    "task", [task for task in load_suite("starter") if task.facts.solvable], ids=lambda task: task.name
+)
+def test_starter_script_answers_planners_and_reviewers(task: SuiteTask) -> None:
+    texts = (path for path in files("coder.prompts").iterdir() if path.name.endswith(".md"))
+    prompts = [*(path.read_text(encoding="utf-8") for path in texts), *APPROACHES]
+    conditions = [step.when for step in steps(task.script) if step.when]
+    assert {"You change nothing yourself.", "Correctness and edge cases.", "Tests and overfitting."} <= {
+        *conditions
+    }
+    assert [words for words in conditions if not any(words in text for text in prompts)] == []
+
+
+def test_sandbox_shows_all_code_that_runs_in_projects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation elsewhere is not readable: its recorders would not be found."""
+    options: dict[str, Any] = {}
+    monkeypatch.setattr(
+        project_runtime, "ProcessSandbox", lambda _environment, **fields: options.update(fields)
+    )
+    project_runtime.make_sandbox(None)
+    directories = {path for path in Path(coder.__file__).parent.rglob("target") if path.is_dir()}
+    assert len(directories) > 1
+    assert directories <= set(options["exposed"])
