@@ -27,7 +27,7 @@ from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import BackendChoice, require_backend
 from coder.settings import Config, load_config
-from coder.verify.failures import environment_problem
+from coder.verify.results import environment_problem
 from coder.wiring.project_runtime import build_project_runtime, make_sandbox
 from coder.wiring.session import SessionSetup, prepare_session, scripted_approach
 

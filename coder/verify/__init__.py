@@ -5,23 +5,23 @@
 `verifier.py` is the public face: what a `WorktreeVerifier` does is `judge` a change, `examine` its verdict,
 `reproduce` what is red on the base, and `run_tests` on a candidate. They are methods of one object, since
 they share what is known of the base. `judge.py` runs what a verdict needs, each run in a clean worktree
-(`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examination.py` and `behavior/comparison.py` add
+(`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examine.py` and `behavior/comparison.py` add
 `Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN);
 `verdict.py` decides what follows, and makes the sentence. A change has four contents: the
 base, the base with the tests' side of the change, the changed sources with the base's tests' side, and the
 change. The first stage:
 
 1. the targets on the change and on the base with its tests, at the same time: green, and red for the right
-   reason (`failures.py`). Targets are what the user names, what the change adds or edits (`test_files.py`
+   reason (`results.py`). Targets are what the user names, what the change adds or edits (`test_files.py`
    compares the syntax of both versions of a file), red tests of the base that `issue.py` ties to the issue,
    and the issue's own example (`example.py`). An edited or removed test is judged by running its old version
    on the changed sources: still red, it is not fixed; red where it passed, it contradicts the change;
-2. the tests that reach the change (`scope.py`, `select.py`), nearest first,
+2. the tests that reach the change (`select.py`), nearest first,
    within a budget, with the base's helpers if the change edits any. Those of the base run only where the
    change does not pass, or beside them as long as no target is known;
 3. what seems broken, and quick targets, once more on both sides.
 
-Then the word is said. The second stage, `examination.py`, runs the targets without the recorder, compares
+Then the word is said. The second stage, `examine.py`, runs the targets without the recorder, compares
 behavior, runs linters and mutants; only after it a change is PROVEN. The user may cut large runs short
 (`core/phases.py`). `coder verify` and the hooks (`hooks/judging.py`) judge an existing change the same way.
 
@@ -29,8 +29,8 @@ behavior, runs linters and mutants; only after it a change is PROVEN. The user m
 with each until one works, and remembers it; if none does, the verdict is NOT TESTED and says why. pytest,
 unittest and Django run under our recorder, test by test, with ids `path::Class::method`; `runners/` has an
 adapter for each runner of another language, which names tests `path::name`. Packages of a workspace are run
-one by one (`runners/workspaces.py`), and so are Python packages with a configuration of their own or with
-modules of one name (`packages.py`). Other commands count by the report that they write, or by exit code,
+one by one (`runners/registry.py`), and so are Python packages with a configuration of their own or with
+modules of one name (`layout.py`). Other commands count by the report that they write, or by exit code,
 which proves nothing.
 
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be

@@ -22,7 +22,7 @@ from coder.verify.layout import EXTENSION_SUFFIXES, read_toml, source_roots
 from coder.verify.project import Project
 from coder.verify.runners.adapter import source_files
 from coder.verify.runners.javascript import COMPILED_SUFFIXES, FIND_PROGRAMS, are_compiled
-from coder.verify.runners.workspaces import output_tail
+from coder.verify.runners.registry import output_tail
 from coder.verify.trees import Trees
 
 FILE_MODE = 0o755

@@ -17,7 +17,6 @@ from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestRepo
 from coder.files.tokenize import count_terms
 from coder.python.source import fingerprint_files
 from coder.verify.base import OLD_ON_BASE, BaseTests, Runs
-from coder.verify.failures import environment_problem, find_added_names, find_words, rejection_reason
 from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
     SUFFIXES,
@@ -30,7 +29,14 @@ from coder.verify.issue import (
     shares_words,
     without_alternatives,
 )
-from coder.verify.report import merge_reports, tests_among
+from coder.verify.results import (
+    environment_problem,
+    find_added_names,
+    find_words,
+    merge_reports,
+    rejection_reason,
+    tests_among,
+)
 from coder.verify.select import (
     SuiteSelection,
     defines_asserting_tests,

@@ -41,7 +41,7 @@ from coder.retrieval.issue_examples import (
 from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
 from coder.verify.project import Project
-from coder.verify.report import NETWORK_MESSAGES
+from coder.verify.results import NETWORK_MESSAGES
 from coder.verify.select import project_files
 
 NO_VALUES = frozenset(

@@ -32,6 +32,7 @@ from coder.verify.base import (
     AS_BEFORE,
     CONFIRMATION,
     CONFIRMATION_ON_BASE,
+    LEAST_FILE,
     OLD_ON_CHANGE,
     REACHING,
     SUITE,
@@ -42,40 +43,39 @@ from coder.verify.base import (
     WITH_HELPERS,
     WITH_HELPERS_ALONE,
     Runs,
+    Scope,
     SideRun,
+    next_chunk_size,
 )
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import contradicting_observation, new_harness_access
 from coder.verify.checks.review import find_harness, find_weaknesses
 from coder.verify.example import ExampleAnswer
-from coder.verify.failures import (
+from coder.verify.results import (
     describe_lack,
     describe_missing_tests,
+    describe_old_failures,
     environment_problem_of_all,
     find_missing_name,
-    has_found_port_taken,
-    is_unbuilt,
-    lacks_added_name,
-    missing_module,
-    needed_packages,
-    with_cause,
-)
-from coder.verify.report import (
-    describe_old_failures,
     find_regressions,
+    has_found_port_taken,
     is_excluded,
     is_gone,
+    is_unbuilt,
     join_test_ids,
+    lacks_added_name,
     limit_notes,
     match_result,
     merge_reports,
+    missing_module,
+    needed_packages,
     passes,
     shorten_test_id,
     tests_among,
     unmatched_names,
+    with_cause,
 )
 from coder.verify.run import OUT_OF_TIME
-from coder.verify.scope import LEAST_FILE, Scope, next_chunk_size
 from coder.verify.select import names_packages
 from coder.verify.trees import Side
 from coder.verify.verdict import UNSEEN, UNTIED, Facts, count_reaching, findings

@@ -12,8 +12,15 @@ from typing import Any
 
 from coder.core.paths import is_test_file, test_file_of
 from coder.core.values import Value
-from coder.verify.layout import pytest_options, shadows_library, source_roots
-from coder.verify.packages import PackageRun, find_packages, is_below, package_of
+from coder.verify.layout import (
+    PackageRun,
+    find_packages,
+    is_below,
+    package_of,
+    pytest_options,
+    shadows_library,
+    source_roots,
+)
 from coder.verify.project import Command, Project
 from coder.verify.runners.adapter import Invocation
 

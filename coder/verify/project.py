@@ -28,7 +28,11 @@ from coder.verify.layout import (
     CODER_FILE,
     DISTRIBUTION_OF_MODULE,
     PYTEST_FILES,
+    PackageRun,
+    divide_run,
+    find_packages,
     import_roots,
+    names_place,
     needed_distributions,
     needed_modules,
     nested_projects,
@@ -37,7 +41,6 @@ from coder.verify.layout import (
     read_ini,
     read_toml,
 )
-from coder.verify.packages import PackageRun, divide_run, find_packages, names_place
 from coder.verify.runners.adapter import source_files
 from coder.verify.runners.javascript import find_binary
 from coder.verify.runners.registry import find_commands, recognize_command
@@ -279,8 +282,7 @@ def _candidate_commands(
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
         elif command.is_selective or hint.is_known:
             adapted.append((command, f"from {hint.source}"))
-    is_python = file or any((root / name).exists() for name in PYTHON_FILES)
-    if adapted and not is_python:
+    if adapted and not _is_python_project(root):
         return tuple(adapted[:1])
     defaults = [_default_command(root, interpreter, file, environment)] if environment else []
     found = [*preferred, *defaults, _default_command(root, interpreter, file), *others]
@@ -312,11 +314,14 @@ def _default_command(
     return parse_command(f"{_assignments(environment)}{DEFAULT_COMMAND}{options}", interpreter), where
 
 
+def _is_python_project(root: Path) -> bool:
+    return bool(pytest_options(root)[0]) or any((root / name).exists() for name in PYTHON_FILES)
+
+
 def _only_nested_project(root: Path) -> Path | None:
     """Return the only Python project below a directory that is none itself; None if there are several."""
     projects = nested_projects(root)
-    is_project = any((root / name).exists() for name in PYTHON_FILES) or bool(pytest_options(root)[0])
-    return projects[0] if len(projects) == 1 and not is_project else None
+    return projects[0] if len(projects) == 1 and not _is_python_project(root) else None
 
 
 def _has_single_modules_alone(root: Path) -> bool:
@@ -538,7 +543,8 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
     environment, words = _split_assignments(shlex.split(text))
     if not words:
         raise ValueError("there is no command in it")
-    is_plain = not SHELL.search(text.replace("&&", ""))
+    runner, index = _find_runner(words, root)
+    is_plain = runner == OTHER and not SHELL.search(text.replace("&&", ""))
     if is_plain and root is not None and (recognized := recognize_command(text, root)):
         return Command(
             text=text,
@@ -549,7 +555,6 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
         )
     if SHELL.search(text):
         return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
-    runner, index = _find_runner(words, root)
     if runner != OTHER and not LAUNCHERS.isdisjoint({*words[:index]} - {"-m", "--"}):
         python = "python " if runner == "django" else "python -m " if words[index - 1] == "-m" else ""
         text = f"{_assignments(environment)}{python}{shlex.join(words[index:])}"
@@ -717,7 +722,7 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
     for file in sorted(path for pattern in CI_FILES for path in root.glob(pattern)):
         yield from _workflow_hints(file, file.relative_to(root).as_posix())
-    for command, source in find_commands(root):
+    for command, source in () if _is_python_project(root) else find_commands(root):
         yield Hint(command=command, source=source, is_known=True)
     if (root / "bin" / "test").is_file():
         yield Hint(command="python bin/test", source="bin/test")

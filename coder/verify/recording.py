@@ -17,8 +17,8 @@ from typing import Any, Self
 from coder.core.ports import Execution
 from coder.core.verdict import BodyExecution, Failure, Frame, LinesRun, Outcome, RunProblem, TestResult
 from coder.files.regular_files import is_within
-from coder.verify.failures import NEVER_ENDING
 from coder.verify.project import RECORDED
+from coder.verify.results import NEVER_ENDING
 
 
 class Recording:

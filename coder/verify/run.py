@@ -30,7 +30,6 @@ from coder.core.verdict import (
     TestResult,
 )
 from coder.files.regular_files import read_regular, replace_text
-from coder.verify.failures import NEVER_ENDING
 from coder.verify.launch import (
     CRASHED,
     REPORT,
@@ -38,17 +37,15 @@ from coder.verify.launch import (
     prepare_launch,
     prepare_plain_launch,
 )
-from coder.verify.layout import module_name, option_words, pytest_options, source_roots
-from coder.verify.packages import PackageRun
+from coder.verify.layout import PackageRun, module_name, option_words, pytest_options, source_roots
 from coder.verify.project import Project, install_advice
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
-from coder.verify.report import mark_sandbox_failures, merge_lines, merge_reports
+from coder.verify.results import NEVER_ENDING, mark_sandbox_failures, merge_lines, merge_reports
 from coder.verify.run_store import NO_HISTORY, SuiteHistory
-from coder.verify.runners.adapter import Invocation, Run, collection_failure
+from coder.verify.runners.adapter import Invocation, Run, collection_failure, parse_reports
 from coder.verify.runners.javascript import describe_missing_program
-from coder.verify.runners.registry import find_adapter
-from coder.verify.runners.reports import parse_reports
-from coder.verify.runners.workspaces import (
+from coder.verify.runners.registry import (
+    find_adapter,
     missing_results_problem,
     output_tail,
     prepare_run,
@@ -126,7 +123,7 @@ class PytestRunner:
         self._scratch = scratch
         self._limits = limits
         self._denied = denied
-        self._adapter = find_adapter(project.command.runner)
+        self._adapter = None if self.is_recorded else find_adapter(project.command.runner)
         self._longest = 0.0
         self._is_endless = False
         self._history = history
@@ -392,7 +389,7 @@ class PytestRunner:
             answers += read_json_lines(place / "answers")
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
             builds = self.project.command.builds
-            found = read_results(self._adapter, finished, (), builds) if self._adapter else None
+            found = read_results(self._adapter, finished, builds) if self._adapter else None
         if execution.killed_after is not None:
             recording.drop_failures_since(began + execution.killed_after)
         is_cut = execution.timed_out and cut is not None and cut.is_set()

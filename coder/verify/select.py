@@ -15,7 +15,6 @@ from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.index.resolve import absolute_module
 from coder.python.source import Function, dump_node, parse_module, parse_or_empty, refers_to_any
-from coder.verify.failures import find_words
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
     may_configure,
@@ -24,6 +23,7 @@ from coder.verify.layout import (
     source_roots,
     test_file_predicate,
 )
+from coder.verify.results import find_words
 
 DJANGO = "DJANGO_SETTINGS_MODULE"
 LEVELS = 3

@@ -28,8 +28,7 @@ from coder.core.verdict import (
     VerdictKind,
 )
 from coder.core.verdict_summary import PLACES_SHOWN
-from coder.verify.failures import with_cause
-from coder.verify.report import join_test_ids
+from coder.verify.results import join_test_ids, with_cause
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.select import SuiteSelection
 from coder.workspace.workspace import format_count

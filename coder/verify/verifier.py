@@ -34,12 +34,13 @@ from coder.verify.base import (
     BaseTests,
     Runs,
     SuiteLimits,
+    choose_scope,
     patience,
     summarize_run,
 )
 from coder.verify.build import Builder, BuiltTrees
 from coder.verify.change import JudgedChange
-from coder.verify.examination import ExaminationTools, examine_change
+from coder.verify.examine import ExaminationTools, examine_change
 from coder.verify.example import (
     NO_CLAIM,
     ExampleAnswer,
@@ -48,7 +49,7 @@ from coder.verify.example import (
 )
 from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
-from coder.verify.report import (
+from coder.verify.results import (
     Denied,
     describe_sandbox_failures,
     fails_alike,
@@ -56,7 +57,6 @@ from coder.verify.report import (
 )
 from coder.verify.run import with_label
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
-from coder.verify.scope import choose_scope
 from coder.verify.select import (
     SuiteSelection,
     find_tests,

@@ -39,13 +39,12 @@ from coder.trust import is_trusted, remember_commands, trust_repository
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds
 from coder.verify.dependencies import OverlayInstaller
-from coder.verify.examination import ExaminationTools
+from coder.verify.examine import ExaminationTools, LinterChecks
 from coder.verify.example import IssueCode
 from coder.verify.issue import Purpose
 from coder.verify.launch import TARGET, search_path
-from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, find_candidates, may_name_command, use_interpreter
-from coder.verify.report import Denied
+from coder.verify.results import Denied
 from coder.verify.run import CommandSelection, PytestRunner, accepted_candidate
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, describe_environment
 from coder.verify.trees import read_texts

@@ -17,7 +17,7 @@ from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
 from coder.verify.checks.process_words import PYTHON, find_process_words
 from coder.verify.issue import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
-from coder.verify.report import limit_notes, shorten_test_id
+from coder.verify.results import limit_notes, shorten_test_id
 from coder.verify.select import project_files
 from coder.verify.test_files import (
     CODE,

@@ -26,15 +26,19 @@ from coder.verify.runners.adapter import (
     find_positions,
     find_program,
     json_object,
+    junit_cases,
     manifest_directories,
     nearest,
+    parse_xml,
     plain_text,
+    read_file,
     read_source,
     source_files,
     split_operands,
+    with_frames,
+    with_unique_ids,
     without_options,
 )
-from coder.verify.runners.reports import junit_cases, parse_xml, read_file, with_frames, with_unique_ids
 
 Cases = Iterable[tuple[str, TestResult]]
 """Results under their bare names, each with its class or file; a file that cannot be loaded has no name."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.failures import find_words
+from coder.verify.results import find_words
 from coder.verify.select import import_distances, imported_names, select_test_files
 from tests.builders import write
 

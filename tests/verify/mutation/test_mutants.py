@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from coder.core.verdict import MutationReport, UntestedPlace
-from coder.verify.mutate import (
+from coder.verify.examine import (
     Mutant,
     generate_mutants,
     reverted_hunks,

@@ -6,7 +6,7 @@ from pathlib import Path
 from coder.core.ports import Edit, Limits, TrialResult
 from coder.core.verdict import UntestedPlace
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.mutate import mutate_change
+from coder.verify.examine import mutate_change
 from coder.warm.trials import PytestTrials
 from tests.builders import find_project, write
 

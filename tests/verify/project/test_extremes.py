@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.text import parse_json, parse_toml
-from coder.verify.layout import import_roots, pytest_options
-from coder.verify.packages import divide_run
+from coder.verify.layout import divide_run, import_roots, pytest_options
 from coder.verify.project import find_hints
 from coder.verify.select import select_test_files
 from tests.builders import write

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.packages import PackageRun, divide_run
+from coder.verify.layout import PackageRun, divide_run
 from coder.verify.project import parse_command
 from tests.builders import write
 from tests.verify.conftest import Run

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from coder.core.verdict import Failure, TestResult
-from coder.verify.failures import is_quoted_in_issue, rejection_reason
+from coder.verify.results import is_quoted_in_issue, rejection_reason
 from tests.verify.fakes import failed_result, passed_result
 
 ID = "tests/test_calc.py::test_it"

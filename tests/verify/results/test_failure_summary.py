@@ -2,7 +2,7 @@
 
 from coder.core.verdict import TestReport, Verdict, VerdictKind
 from coder.core.verdict_summary import LONGEST_SUMMARY, summarize_failures
-from coder.verify.report import describe_old_failures
+from coder.verify.results import describe_old_failures
 from tests.verify.fakes import failed_result
 
 AT = ("calc.py", 2, "add")

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from coder.verify.failures import find_added_names, find_missing_name, rejection_reason
+from coder.verify.results import find_added_names, find_missing_name, rejection_reason
 from tests.verify.fakes import failed_result
 
 ID = "tests/test_calc.py::test_it"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Failure, Frame, TestResult
-from coder.verify.runners.reports import parse_junit, parse_reports, parse_tap
+from coder.verify.runners.adapter import parse_junit, parse_reports, parse_tap
 
 
 def test_reads_tap_with_directives() -> None:

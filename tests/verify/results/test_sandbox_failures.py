@@ -9,7 +9,7 @@ import pytest
 from coder.core.ports import Limits
 from coder.core.verdict import Counts, Failure, OperatingSystemError, TestReport
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.report import Denied, denied_resource, describe_sandbox_failures, mark_sandbox_failures
+from coder.verify.results import Denied, denied_resource, describe_sandbox_failures, mark_sandbox_failures
 from coder.verify.run import PytestRunner
 from tests.builders import find_project, write
 from tests.verify.fakes import failed_result, passed_result

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Failure, Frame, TestReport, TestResult
-from coder.verify.failures import (
+from coder.verify.results import (
     classify_failure,
     environment_problem,
     environment_problem_of_all,

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.verdict import LintReport
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.linters import LinterChecks, checkers_of
+from coder.verify.examine import LinterChecks, checkers_of
 from tests.builders import find_project, write
 
 OLD = "import os\n\n\ndef one():\n    return 1\n"

@@ -1,6 +1,6 @@
 """The tail of a command's output that people see."""
 
-from coder.verify.runners.workspaces import output_tail
+from coder.verify.runners.registry import output_tail
 
 
 def test_messages_in_json_are_shown_as_text() -> None:

@@ -10,8 +10,7 @@ import pytest
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import Mocha
-from coder.verify.runners.registry import find_adapter, find_commands, recognize_command
-from coder.verify.runners.workspaces import prepare_run
+from coder.verify.runners.registry import find_adapter, find_commands, prepare_run, recognize_command
 from tests.builders import find_project, lines, write, write_tree
 
 MANIFESTS = {

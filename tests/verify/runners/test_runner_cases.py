@@ -13,8 +13,14 @@ import pytest
 from coder.core.verdict import TestResult
 from coder.verify.project import parse_command
 from coder.verify.runners.adapter import Adapter, Run
-from coder.verify.runners.registry import find_adapter, find_commands, recognize_command
-from coder.verify.runners.workspaces import prepare_run, read_results
+from coder.verify.runners.registry import (
+    find_adapter,
+    find_commands,
+    prepare_run,
+    read_results,
+    recognize_command,
+    select_results,
+)
 from tests.builders import write_tree
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "runners").glob("*/*.txt"))
@@ -58,7 +64,7 @@ class Case:
         }
         write_tree(self.run.place, texts)
         run = self.run.model_copy(update={"argv": (adapter.name,), "output": texts.get(output, "")})
-        return read_results(adapter, run, run.tests)
+        return select_results(read_results(adapter, run), run.tests)
 
     def run_project(self, adapter: Adapter) -> tuple[TestResult, ...]:
         """Run the tests with the command that is found, without a sandbox."""
@@ -77,7 +83,7 @@ class Case:
             check=False,
         )
         run = run.model_copy(update={"output": execution.stdout})
-        return read_results(adapter, run, run.tests, command.builds)
+        return select_results(read_results(adapter, run, command.builds), run.tests)
 
 
 def named(adapter: str) -> Adapter:

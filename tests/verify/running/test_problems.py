@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.ports import Execution
 from coder.verify.recording import Recording, run_problem
-from coder.verify.runners.workspaces import missing_results_problem
+from coder.verify.runners.registry import missing_results_problem
 
 
 def problem_kind(output: str, exit_code: int) -> str | None:

@@ -10,7 +10,7 @@ from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.change import JudgedChange
-from coder.verify.examination import ExaminationTools, examine_change
+from coder.verify.examine import ExaminationTools, examine_change
 from coder.verify.example import IssueCodeAnswers
 from coder.verify.issue import Purpose
 from coder.verify.verdict import Facts, decide

@@ -22,7 +22,7 @@ from coder.core.verdict import (
     VerdictKind,
 )
 from coder.verify import verifier
-from coder.verify.examination import ExaminationTools
+from coder.verify.examine import ExaminationTools
 from coder.verify.issue import Purpose
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.verifier import WorktreeVerifier

@@ -10,12 +10,11 @@ from coder.core.phases import Cutoff
 from coder.core.ports import RunOptions
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
-from coder.verify.base import SuiteLimits
-from coder.verify.failures import NEVER_ENDING
+from coder.verify.base import SuiteLimits, choose_scope, next_chunk_size
 from coder.verify.issue import Purpose
+from coder.verify.results import NEVER_ENDING
 from coder.verify.run import CUT_SHORT
 from coder.verify.run_store import SuiteHistory
-from coder.verify.scope import choose_scope, next_chunk_size
 from coder.verify.select import SuiteSelection
 from coder.verify.verdict import Facts, decide
 from coder.verify.verifier import WorktreeVerifier

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.failures import rejection_reason
+from coder.verify.results import rejection_reason
 from coder.verify.runners.registry import find_commands
 from tests.builders import write
 from tests.verify.conftest import Run as MakeRunner

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.javascript import describe_missing_program, parse_error, without_paths
-from coder.verify.runners.registry import find_commands, recognize_command
-from coder.verify.runners.workspaces import RecognizedCommand
+from coder.verify.runners.registry import RecognizedCommand, find_commands, recognize_command
 from tests.builders import lines, write
 
 

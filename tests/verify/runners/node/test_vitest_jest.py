@@ -8,7 +8,7 @@ import pytest
 
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import Jest, Vitest
-from coder.verify.runners.workspaces import read_results
+from coder.verify.runners.registry import read_results
 
 
 def test_runs_once_and_selects_files(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_reads_own_report_of_vitest(tmp_path: Path, finished: str) -> None:
     options = dict(word.split("=", 1) for word in Vitest().prepare(run).argv if "=" in word)
     script = ("node", "--input-type=module", "-e", REPORTER + finished)
     subprocess.run((*script, options["--reporter"], options["--outputFile"]), cwd=tmp_path, check=True)
-    results = read_results(Vitest(), run, ())
+    results = read_results(Vitest(), run)
     assert [(result.id, result.outcome, result.seconds) for result in results] == [
         ("a.test.js::half > halves", "passed", 1.5),
         ("a.test.js::half > rounds", "failed", 1.5),

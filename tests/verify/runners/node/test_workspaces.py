@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.registry import find_commands
-from coder.verify.runners.workspaces import find_packages
+from coder.verify.runners.registry import find_commands, find_packages
 from tests.builders import write
 
 NODE_TEST = '{"scripts": {"test": "node --test"}}'
