@@ -5,7 +5,7 @@
 `verifier.py` is the public face: what a `WorktreeVerifier` does is `judge` a change, `examine` its verdict,
 `reproduce` what is red on the base, and `run_tests` on a candidate. They are methods of one object, since
 they share what is known of the base. `judge.py` runs what a verdict needs, each run in a clean worktree
-(`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examine.py` and `behavior/comparison.py` add
+(`trees.py`, `base.py`), and collects `Facts`; `checks.py`, `examine.py` and `behavior/comparison.py` add
 `Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN);
 `verdict.py` decides what follows, and makes the sentence. A change has four contents: the
 base, the base with the tests' side of the change, the changed sources with the base's tests' side, and the
@@ -34,7 +34,7 @@ modules of one name (`layout.py`). Other commands count by the report that they 
 which proves nothing.
 
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be
-imported. Records come over a sealed pipe (`recording.py`); each target's function is observed beside what
+imported. Records come over a sealed pipe (`launch.py`); each target's function is observed beside what
 the runner says; both sides run the same selection. Everything in `verify/target/` runs in the project's own
 interpreter: standard library only, Python 3.8 and pytest 6.2 or later. If a changed module was loaded from
 outside the worktree (an editable install), the verdict is NOT TESTED. A report on given content in a given

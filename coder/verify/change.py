@@ -17,7 +17,6 @@ from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestRepo
 from coder.files.tokenize import count_terms
 from coder.python.source import fingerprint_files
 from coder.verify.base import OLD_ON_BASE, BaseTests, Runs
-from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
     SUFFIXES,
     Purpose,
@@ -44,15 +43,17 @@ from coder.verify.select import (
     find_tests,
     is_source_as_data,
 )
-from coder.verify.test_edits import find_replaced_assertions
 from coder.verify.test_files import (
     CODE,
+    RUST,
     WHOLE_FILE,
     ChangedTests,
     TestLocator,
     differs_by_imports_alone,
     find_changed_tests,
+    find_replaced_assertions,
     is_example,
+    replace_inline_tests,
 )
 from coder.verify.trees import ChangeSplit, Trees, read_texts
 

@@ -12,9 +12,9 @@ from coder.core.ports import Distribution, Execution, Limits, Sandbox, SystemPac
 from coder.core.text import parse_json
 from coder.core.verdict import TestReport
 from coder.linux_distribution import find_missing_package, install_hint, run_install_command
+from coder.verify.launch import find_error_line
 from coder.verify.layout import DISTRIBUTION_OF_MODULE, source_roots
 from coder.verify.project import Project
-from coder.verify.recording import find_error_line
 from coder.verify.results import missing_module
 
 INSTALL_SECONDS = 300.0

@@ -1,4 +1,4 @@
-"""Second stage of a verdict, for a change that broke nothing: behavior, linters, the issue's code, mutants."""
+"""Second stage of a verdict: behavior, linters, the issue's code, then mutants."""
 
 import ast
 import difflib

@@ -15,7 +15,7 @@ from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.index.languages import LANGUAGES
 from coder.index.parsers import definitions
 from coder.verify.select import project_files
-from coder.verify.test_edits import source_of_test
+from coder.verify.test_files import source_of_test
 
 SUFFIXES = tuple(f".{extension}" for extension in LANGUAGES)
 """Those of the indexed languages other than Python."""

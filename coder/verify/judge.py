@@ -48,8 +48,7 @@ from coder.verify.base import (
     next_chunk_size,
 )
 from coder.verify.change import JudgedChange
-from coder.verify.checks.how_tests_run import contradicting_observation, new_harness_access
-from coder.verify.checks.review import find_harness, find_weaknesses
+from coder.verify.checks import contradicting_observation, find_harness, find_weaknesses, new_harness_access
 from coder.verify.example import ExampleAnswer
 from coder.verify.results import (
     describe_lack,

@@ -1,4 +1,4 @@
-"""Where a project keeps sources and tests, what its configuration says, and which packages are tested apart."""
+"""Where a project keeps sources and tests, what it configures, and which packages are tested apart."""
 
 import json
 import os
@@ -129,6 +129,38 @@ def _texts_with_examples(directory: Path, command: str) -> tuple[list[str], list
     ]
     places = [directory / place for place in option_words(options.get("testpaths", ""))]
     return globs, places or [directory]
+
+
+RUNNER_FILES = frozenset(
+    {
+        *("Makefile", "GNUmakefile", "makefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile"),
+        *("coder.toml", "package.json", "tox.ini", "noxfile.py", "manage.py", ".rspec"),
+        *("spec_helper.rb", "rails_helper.rb", "go.mod", "go.work", "Cargo.toml", "build.rs"),
+        *("rust-toolchain", "rust-toolchain.toml", "pom.xml", "mvnw", "gradlew", "gradle.properties"),
+        *("CMakeLists.txt", "CMakePresets.json", "CTestConfig.cmake", "CTestCustom.cmake"),
+        *("Directory.Build.props", "Directory.Build.targets"),
+    }
+)
+"""Files that decide how tests run and what is reported, for commands other than Python's own runners."""
+RUNNER_FILE = re.compile(
+    r"(?:jest|vitest|vite|ava)\.(?:config|preset|workspace)\.\w+|karma\.conf\.\w+|\.mocharc\.\w+"
+    r"|(?:build|settings|init)\.gradle(?:\.kts)?|phpunit(?:\.dist)?\.xml(?:\.dist)?"
+    r"|.+\.(?:csproj|fsproj|vbproj|runsettings)"
+    r"|(?:ts|js)config(?:\..+)?\.json|\.(?:babelrc|swcrc)(?:\.\w+)?|(?:build|bundle|compile|transpile)\.[cm]?[jt]s"
+    r"|(?:babel|esbuild|rollup|rspack|swc|tsdown|tsup|webpack)\.config(?:\.\w+)+"
+)
+"""The same, of which there are several names; also configurations of compilers that run before tests."""
+RUNNER_DIRECTORIES = frozenset({".cargo", ".mvn"})
+"""Directories that hold nothing but configuration of build tools."""
+RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})
+"""Scripts that start Django's test runner."""
+
+
+def configures_runner(path: str) -> bool:
+    """Tell whether a file decides how tests run, for commands other than Python's own runners."""
+    *folders, name = path.split("/")
+    is_inside = not RUNNER_DIRECTORIES.isdisjoint(folders)
+    return is_inside or name in RUNNER_FILES or RUNNER_FILE.fullmatch(name) is not None
 
 
 def may_configure(path: str) -> bool:

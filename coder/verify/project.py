@@ -23,11 +23,12 @@ from coder.core.text import parse_json, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import is_within, read_regular_text
-from coder.verify.checks.how_tests_run import RUNNER_FILES, RUNNER_SCRIPTS
 from coder.verify.layout import (
     CODER_FILE,
     DISTRIBUTION_OF_MODULE,
     PYTEST_FILES,
+    RUNNER_FILES,
+    RUNNER_SCRIPTS,
     PackageRun,
     divide_run,
     find_packages,

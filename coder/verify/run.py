@@ -33,13 +33,16 @@ from coder.files.regular_files import read_regular, replace_text
 from coder.verify.launch import (
     CRASHED,
     REPORT,
+    Recording,
+    RecordPipe,
     prepare_cold_launch,
     prepare_launch,
     prepare_plain_launch,
+    run_problem,
+    wrong_code_problem,
 )
 from coder.verify.layout import PackageRun, module_name, option_words, pytest_options, source_roots
 from coder.verify.project import Project, install_advice
-from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
 from coder.verify.results import NEVER_ENDING, mark_sandbox_failures, merge_lines, merge_reports
 from coder.verify.run_store import NO_HISTORY, SuiteHistory
 from coder.verify.runners.adapter import Invocation, Run, collection_failure, parse_reports

@@ -11,11 +11,16 @@ from typing import Literal, Protocol
 from coder.core.paths import is_test_path
 from coder.files.regular_files import overwrite, read_regular_text
 from coder.python.source import decode_text, split_lines
-from coder.verify.inline_tests import PYTHON, SUFFIXES, inline_tests, replace_inline_tests
 from coder.verify.layout import runs_examples, test_file_predicate
 from coder.verify.select import find_paths_in_sources
 from coder.verify.test_files import FILE as BUILD_FILE
-from coder.verify.test_files import adds_only_tests
+from coder.verify.test_files import (
+    INLINE_SUFFIXES,
+    PYTHON,
+    adds_only_tests,
+    inline_tests,
+    replace_inline_tests,
+)
 
 Side = Literal["base", "change", "tests", "sources", "harness"]
 """The base, the whole change, the base with only the tests or only the sources of the change, or the change
@@ -151,7 +156,7 @@ class ChangeSplit:
 
     def _find_inline_tests(self) -> dict[str, bool]:
         """Return the sources that contain tests, and whether the change touches these."""
-        candidates = [path for path in self.sources if path.endswith(SUFFIXES)]
+        candidates = [path for path in self.sources if path.endswith(INLINE_SUFFIXES)]
         if not candidates:
             return {}
         old, new = self._read(self._trees.base, candidates), self._read(self.tree, candidates)

@@ -11,10 +11,9 @@ from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
 from coder.core.verdict import RunProblem, TestResult
-from coder.verify.launch import files_below, prepare_launch
+from coder.verify.launch import Recording, files_below, find_error_line, prepare_launch
 from coder.verify.layout import option_words, pytest_options, test_file_predicate
 from coder.verify.project import Project
-from coder.verify.recording import Recording, find_error_line
 from coder.verify.run import read_json_lines
 from coder.warm.trials import PLUGIN_PATH
 

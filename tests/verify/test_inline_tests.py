@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.inline_tests import inline_tests, replace_inline_tests
+from coder.verify.test_files import inline_tests, replace_inline_tests
 
 OLD = """pub fn double(n: u8) -> u8 { n + 1 }
 

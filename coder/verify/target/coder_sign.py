@@ -1,7 +1,7 @@
 """Signatures of records, which require the key of the run.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later. The reader is another process
-(coder.verify.recording).
+(coder.verify.launch).
 """
 
 from __future__ import annotations

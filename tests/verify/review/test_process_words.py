@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.checks.process_words import find_process_words
+from coder.verify.checks import find_process_words
 from tests.builders import paragraphs
 
 KNOWN = "honour NO_COLOR"

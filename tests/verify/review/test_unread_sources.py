@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coder.verify.checks.review import _find_wording, _is_code, _unread_sources
+from coder.verify.checks import _find_wording, _is_code, _unread_sources
 from coder.verify.trees import LARGEST
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.ports import Execution
-from coder.verify.recording import Recording, run_problem
+from coder.verify.launch import Recording, run_problem
 from coder.verify.runners.registry import missing_results_problem
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coder.verify.launch import TARGET
-from coder.verify.recording import RecordPipe
+from coder.verify.launch import TARGET, RecordPipe
 
 WRITER = (
     "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import make_signer; sign = "

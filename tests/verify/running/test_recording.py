@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from coder.verify.recording import Recording
+from coder.verify.launch import Recording
 from coder.verify.run import read_json_lines
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.test_edits import find_replaced_assertions, source_of_test
+from coder.verify.test_files import find_replaced_assertions, source_of_test
 
 OLD = """
 def test_price():

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.verdict import BodyExecution, TestResult
-from coder.verify.checks.how_tests_run import (
+from coder.verify.checks import (
     changed_runner_files,
     contradicting_observation,
     new_harness_access,

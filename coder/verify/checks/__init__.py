@@ -1,1 +1,0 @@
-"""Rules that read a change and its reports for what a test result alone does not show."""
