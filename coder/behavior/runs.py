@@ -27,11 +27,11 @@ from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.verdict import BehaviorReport, Finding
 from coder.python.source import Function, dump_node, parse_code, refers_to_any
+from coder.verify.change import read_texts
 from coder.verify.layout import nested_projects, package_of, source_roots, test_file_predicate
 from coder.verify.project import Project
 from coder.verify.run import PytestRunner, RecordedCalls
 from coder.verify.select import project_files
-from coder.verify.trees import read_texts
 
 TARGET = Path(__file__).parent / "target"
 STARTING_SECONDS = 60.0

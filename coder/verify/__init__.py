@@ -5,7 +5,7 @@
 `verifier.py` is the public face: what a `WorktreeVerifier` does is `judge` a change, `examine` its verdict,
 `reproduce` what is red on the base, and `run_tests` on a candidate. They are methods of one object, since
 they share what is known of the base. `judge.py` runs what a verdict needs, each run in a clean worktree
-(`trees.py`, `base.py`), and collects `Facts`; `checks.py`, `examine.py` and `behavior/comparison.py` add
+(`change.py`, `base.py`), and collects `Facts`; `checks.py`, `examine.py` and `behavior/comparison.py` add
 `Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN);
 `verdict.py` decides what follows, and makes the sentence. A change has four contents: the
 base, the base with the tests' side of the change, the changed sources with the base's tests' side, and the

@@ -15,6 +15,7 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestReport, TestResult, TestRun
+from coder.verify.change import ChangeSplit, Side, Trees
 from coder.verify.results import (
     NEVER_ENDING,
     has_found_port_taken,
@@ -25,7 +26,6 @@ from coder.verify.results import (
 from coder.verify.run import processor_count, with_label
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.select import SuiteSelection, find_tests
-from coder.verify.trees import ChangeSplit, Side, Trees
 
 BASELINE_SECONDS = 10.0
 """Time that the suite has on the base before any change; what a verdict needs of it beyond runs on demand."""

@@ -17,13 +17,13 @@ from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, Failure, TestResult
 from coder.files.regular_files import read_regular, read_regular_text
 from coder.patching.plan import ConfinedTree
+from coder.verify.change import Trees
 from coder.verify.launch import files_below
 from coder.verify.layout import EXTENSION_SUFFIXES, read_toml, source_roots
 from coder.verify.project import Project
 from coder.verify.runners.adapter import source_files
 from coder.verify.runners.javascript import COMPILED_SUFFIXES, FIND_PROGRAMS, are_compiled
 from coder.verify.runners.registry import output_tail
-from coder.verify.trees import Trees
 
 FILE_MODE = 0o755
 

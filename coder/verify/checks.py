@@ -13,7 +13,7 @@ from coder.core.verdict import Effect, Finding, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.python.source import differs_in_code, split_lines
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
-from coder.verify.change import JudgedChange
+from coder.verify.change import LARGEST, JudgedChange, read_texts
 from coder.verify.issue import SUFFIXES
 from coder.verify.layout import (
     RUNNER_SCRIPTS,
@@ -30,7 +30,6 @@ from coder.verify.test_files import (
     adds_only_fixtures,
     find_fixture_names,
 )
-from coder.verify.trees import LARGEST, read_texts
 from coder.verify.verdict import findings, sha256_of
 
 PROSE = (".md", ".rst", ".adoc")

@@ -1,7 +1,7 @@
 """First stage of a verdict: runs of a change's tests on four contents, and the facts that they show.
 
 The four contents are the base, the base with the tests of the change, the sources of the change with the
-base's tests, and the change; `trees.ChangeSplit` checks them out as the sides `base`, `tests`, `sources` and
+base's tests, and the change; `ChangeSplit` checks them out as the sides `base`, `tests`, `sources` and
 `change`.
 """
 
@@ -33,6 +33,7 @@ from coder.verify.base import (
     CONFIRMATION,
     CONFIRMATION_ON_BASE,
     LEAST_FILE,
+    OLD_ON_BASE,
     OLD_ON_CHANGE,
     REACHING,
     SUITE,
@@ -42,12 +43,13 @@ from coder.verify.base import (
     TARGETS_ON_BASE_AGAIN,
     WITH_HELPERS,
     WITH_HELPERS_ALONE,
+    BaseTests,
     Runs,
     Scope,
     SideRun,
     next_chunk_size,
 )
-from coder.verify.change import JudgedChange
+from coder.verify.change import JudgedChange, Side
 from coder.verify.checks import contradicting_observation, find_harness, find_weaknesses, new_harness_access
 from coder.verify.example import ExampleAnswer
 from coder.verify.results import (
@@ -76,7 +78,6 @@ from coder.verify.results import (
 )
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.select import names_packages
-from coder.verify.trees import Side
 from coder.verify.verdict import UNSEEN, UNTIED, Facts, count_reaching, findings
 from coder.workspace.workspace import format_count
 
@@ -130,7 +131,9 @@ class Judge:
         self,
         change: JudgedChange,
         runs: Runs,
+        base: BaseTests,
         *,
+        knows_base: bool,
         named: Sequence[str],
         mentioned: Sequence[str] = (),
         choose_scope: Callable[[float], Scope],
@@ -141,11 +144,13 @@ class Judge:
     ) -> None:
         """Judge a change by the tests `named`; what is red of those `mentioned` is an old failure.
 
+        Tests of the base run on demand, unless `change` has all of its results, as `knows_base` tells.
         `started` is a reading of the monotonic clock; no ties to the issue are needed if `find_ties` is None.
         """
         self.runs = runs
         self._started = started
         self._change = change
+        self._base, self._knows_base = base, knows_base
         strong = (test for test, tie in (change.ties or {}).items() if tie != "identifier")
         self._named = tuple(dict.fromkeys((*named, *strong)))
         self._is_named = match_test_ids(self._named)
@@ -307,17 +312,31 @@ class Judge:
             if not tests:
                 return
         if not change.sources:
-            before = change.run_on_base(tests, self.runs)
+            before = self._run_on_base(tests)
             self._old = OldVersions(on_base=before, on_sources=before)
             return
         now = self.runs.run(OLD_ON_CHANGE, "sources", tests)
-        if change.base is not None:
+        if not self._knows_base:
             ids = tuple(result.id for result in now.results if result.when != "collect")
             change.before = merge_reports(change.before, TestReport(command=now.command, collected=ids))
         before = now.model_copy(update={"results": tuple(result for result in now.results if result.green)})
-        if change.base is None or now.problem is not None or len(before.results) < len(now.results):
-            before = change.run_on_base(tests, self.runs)
+        if self._knows_base or now.problem is not None or len(before.results) < len(now.results):
+            before = self._run_on_base(tests)
         self._old = OldVersions(on_base=before, on_sources=now)
+
+    def _run_on_base(self, tests: Sequence[str]) -> TestReport:
+        """Return the results of tests (none: all) on the base; they run unless these are known."""
+        if self._knows_base:
+            return tests_among(self._change.before, tests) if tests else self._change.before
+        report = self.runs.run(OLD_ON_BASE, "base", tests)
+        self._learn_base(report)
+        return report
+
+    def _learn_base(self, report: TestReport) -> None:
+        """Count the results of a run on the base among what is known of it."""
+        self._base.learn(report)
+        known = report.model_copy(update={"problem": None, "collected": ()})
+        self._change.before = merge_reports(self._change.before, known)
 
     def _classify(self) -> None:
         """Sort the tests that the change is about into targets, tests that it leaves red, and others."""
@@ -404,7 +423,7 @@ class Judge:
         with change.split.read("base") as base:
             if not (base / file).is_file():
                 return None
-        return change.run_on_base((file,), self.runs).result_for(file)
+        return self._run_on_base((file,)).result_for(file)
 
     def _check_green(self, result: TestResult) -> None:
         """Count a test that passes on the change as a target if it is red without it for the right reason."""
@@ -523,7 +542,8 @@ class Judge:
         if after.problem is not None and after.problem.kind not in PARTIAL:
             self._stop_for(after.problem)
             return
-        change.complete_before(after, self._scope_tests, self.runs)
+        if not self._knows_base:
+            change.before = self._base.complete(change.before, after, self._scope_tests, self.runs)
         self._check_base()
         if facts.obstacle or not self._check_packages(after, change.before):
             return
@@ -667,15 +687,15 @@ class Judge:
         change = self._change
         kind = REACHING if tests else SUITE
         run = SideRun(kind, side, tests, seconds)
-        if change.base is None:
+        if self._knows_base:
             report, before = self.runs.run(*run), change.before
         elif not (self._facts.targets or self._facts.still_red) or not self.runs.runner.is_recorded:
             report, before = self.runs.run_both(run, SideRun(kind.on_base, "base", tests, seconds))
-            change.learn_base(before)
+            self._learn_base(before)
         else:
             files = tuple(dict.fromkeys(map(test_file_of, tests)))
             with ThreadPoolExecutor(1) as beside:
-                listing = beside.submit(change.base.collect, files, self.runs, seconds=seconds)
+                listing = beside.submit(self._base.collect, files, self.runs, seconds=seconds)
                 report = self.runs.run(*run)
                 listing.result()
             return report

@@ -39,7 +39,7 @@ from coder.verify.base import (
     summarize_run,
 )
 from coder.verify.build import Builder, BuiltTrees
-from coder.verify.change import JudgedChange
+from coder.verify.change import JudgedChange, Trees
 from coder.verify.examine import ExaminationTools, examine_change
 from coder.verify.example import (
     NO_CLAIM,
@@ -65,7 +65,6 @@ from coder.verify.select import (
     select_test_files,
 )
 from coder.verify.test_files import count_titled_tests, find_changed_tests
-from coder.verify.trees import Trees
 from coder.verify.verdict import Account, Facts, decide, findings
 
 ENDLESS_TEST_ADVICE = (
@@ -397,13 +396,13 @@ class WorktreeVerifier:
             facts.account = Account(circumstances=self._all_circumstances(), tree=patch.tree)
             return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
         before = self._known_base(progress)
+        knows_base = before is self._base.report  # else tests of the base run where a comparison needs them
         base_seconds = time.monotonic() - started
         change = JudgedChange(
             trees=self._trees,
             tree=patch.tree,
             purpose=self._purpose,
             before=before,
-            base=self._base if self._is_lazy(before) else None,
             ties=self._ties_of(before) if self._purpose.needs_ties else None,
             excluded=tuple(excluded),
         )
@@ -411,21 +410,23 @@ class WorktreeVerifier:
             split=change.split,
             runner=self._runner,
             extensions=self._trees.modules,
-            seconds=None if change.base else patience(before),
+            seconds=patience(before) if knows_base else None,
             progress=progress,
             cutoff=None if before.by_exit_code else self._cutoff,
             store=self._store,
             history=self._base.history,
             tell=tell,
         )
-        base_runs = () if self._is_lazy(before) else (summarize_run("base", (), before),)
+        base_runs = (summarize_run("base", (), before),) if knows_base else ()
         with ThreadPoolExecutor(3) as beside:
-            selection = beside.submit(self._select, change)
+            selection = beside.submit(self._select, change, knows_base=knows_base)
             example = beside.submit(self._answer_example, change)
             lost = beside.submit(self._list_lost_imports, change)
             judge = Judge(
                 change,
                 runs,
+                self._base,
+                knows_base=knows_base,
                 named=named,
                 mentioned=[test for test in self._mentioned_tests if not is_left_out(test)],
                 choose_scope=lambda target_seconds: choose_scope(
@@ -500,11 +501,7 @@ class WorktreeVerifier:
         with self._trees.read(self._trees.base, ()) as tree:
             return count_titled_tests(tree, like)
 
-    def _is_lazy(self, before: TestReport) -> bool:
-        """Tell whether tests of the base are run only where a comparison needs them."""
-        return before is not self._base.report
-
-    def _select(self, change: JudgedChange) -> SuiteSelection | None:
+    def _select(self, change: JudgedChange, *, knows_base: bool) -> SuiteSelection | None:
         """Return the tests that a change reaches, nearest first; None where the runner cannot select any.
 
         Of other runners than Python's, they are all tests of the base.
@@ -512,10 +509,10 @@ class WorktreeVerifier:
         sources, first = change.sources or change.changed, {*map(test_file_of, change.own_tests)}
         if not self._runner.is_recorded:
             report = change.before
-            if report.whole_only or not (report.results or change.base):
+            if report.whole_only or (knows_base and not report.results):
                 return None
             known = Counter(test_file_of(test.id) for test in report.results)
-            listed = self._count_tests(change.changed) if change.base else {}
+            listed = {} if knows_base else self._count_tests(change.changed)
             counts = {**dict.fromkeys(first, 1), **listed, **known}  # the change may add files
             return rank_by_nearness(counts, sources, first=first)
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(change.tree) as new:

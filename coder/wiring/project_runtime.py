@@ -38,6 +38,7 @@ from coder.settings import Config, confirmed_commands, load_config, sandbox_caps
 from coder.trust import is_trusted, remember_commands, trust_repository
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds
+from coder.verify.change import read_texts
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examine import ExaminationTools, LinterChecks
 from coder.verify.example import IssueCode
@@ -47,7 +48,6 @@ from coder.verify.project import Overlay, Project, find_candidates, may_name_com
 from coder.verify.results import Denied
 from coder.verify.run import CommandSelection, PytestRunner, accepted_candidate
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, describe_environment
-from coder.verify.trees import read_texts
 from coder.verify.verifier import WorktreeVerifier
 from coder.warm.tracing import PytestTracer
 from coder.warm.trials import TARGET as WARM_TARGET

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from coder.verify.change import LARGEST
 from coder.verify.checks import _find_wording, _is_code, _unread_sources
-from coder.verify.trees import LARGEST
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.verdict import LineCoverage, TestReport, TestResult, VerdictKind
 from coder.verify.base import join_lines
-from coder.verify.trees import find_changed_lines
+from coder.verify.change import find_changed_lines
 from coder.verify.verdict import Facts, decide
 from tests.builders import write_tree
 from tests.verify.conftest import Run
