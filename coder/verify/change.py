@@ -1,13 +1,12 @@
 """The change under judgement: its four contents in clean worktrees, its tests, and the base's results."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import takewhile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal, Protocol
 
 from coder.core.paths import (
@@ -16,7 +15,6 @@ from coder.core.paths import (
     match_test_ids,
     most_general_ids,
     test_file_of,
-    test_name_of,
 )
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import overwrite, read_regular_text
@@ -27,8 +25,6 @@ from coder.verify.issue import (
     Purpose,
     find_edited_definitions,
     names_definitions,
-    read_test_source,
-    shares_literals,
     shares_names,
     shares_words,
     without_alternatives,
@@ -56,7 +52,6 @@ from coder.verify.test_files import (
     WHOLE_FILE,
     ChangedTests,
     TestLocator,
-    adds_only_tests,
     differs_by_imports_alone,
     find_changed_tests,
     find_replaced_assertions,
@@ -64,7 +59,6 @@ from coder.verify.test_files import (
     is_example,
     replace_inline_tests,
 )
-from coder.verify.test_files import FILE as BUILD_FILE
 
 Side = Literal["base", "change", "tests", "sources", "harness"]
 """The base, the whole change, the base with only the tests or only the sources of the change, or the change
@@ -108,9 +102,7 @@ class ChangeSplit:
             with trees.read(tree) as new:
                 used = find_paths_in_sources(new, helpers)
             tests = [path for path in tests if path not in used]
-        self.registrations = self._find_registrations(tests)
-        """Changed files of a build that do nothing but add the test programs of the change."""
-        self.tests = tuple(path for path in self.changed if path in (*tests, *self.registrations))
+        self.tests = tuple(path for path in self.changed if path in tests)
         self.sources = tuple(path for path in self.changed if path not in self.tests)
         self._inline = self._find_inline_tests()
         self.harness: tuple[str, ...] = ()
@@ -179,25 +171,6 @@ class ChangeSplit:
             before, after = read_texts(old, self.changed), read_texts(new, self.changed)
         return {path: find_changed_lines(before.get(path, ""), text) for path, text in after.items()}
 
-    def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
-        candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
-        if not candidates or not tests:
-            return ()
-        old, new = self._read(self._trees.base, candidates), self._read(self.tree, candidates)
-        return tuple(
-            path
-            for path in candidates
-            if adds_only_tests(
-                old[path],
-                new[path],
-                [
-                    PurePosixPath(test).relative_to(PurePosixPath(path).parent).as_posix()
-                    for test in tests
-                    if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent)
-                ],
-            )
-        )
-
     def _find_inline_tests(self) -> dict[str, bool]:
         """Return the sources that contain tests, and whether the change touches these."""
         candidates = [path for path in self.sources if path.endswith(INLINE_SUFFIXES)]
@@ -249,10 +222,6 @@ def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".
 
 MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
 """Red tests of the base that nothing ties to the issue are run with the targets up to these limits."""
-
-
-_LITERAL = re.compile(r"""(?:(?<=")[^"]{3,}(?=")|(?<=')[^']{3,}(?=')|\d+\.\d+|\d{3,})""")
-"""Values of an assertion that are long enough to be recognized."""
 
 
 @dataclass(kw_only=True)
@@ -575,11 +544,6 @@ class JudgedChange:
                 shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
             )
 
-    def shares_literals(self, reds: Sequence[TestResult]) -> bool:
-        """Tell whether a test that the change adds or edits has a quoted text of the issue."""
-        with self.split.read("change") as tree:
-            return any(shares_literals(self.issue, red, tree) for red in reds if self.changes_test(red.id))
-
     def texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the changed sources in some languages on both sides, without tests inside of them."""
         old, new = (
@@ -599,25 +563,6 @@ class JudgedChange:
             paths = (*self.tests, *self.split.inline_tests)
             old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
         return find_replaced_assertions(old, new, [*map(self._with_file, tests)])
-
-    def is_edit_requested(self, test: str) -> bool:
-        """Tell whether the issue wants the expectation of an existing test to have changed.
-
-        It names the test with a value that it expects, or the file of data that it compares with. A test that
-        the user has named is to be kept.
-        """
-        if match_test_ids(self.purpose.named_tests)(test):
-            return False
-        names = (path.rpartition("/")[2] for path in self.tests if not path.endswith(CODE))
-        if files := [name for name in names if name in self.issue]:
-            with self.split.read("base") as base:
-                source = read_test_source(base, self._with_file(test))
-            if any(name in source for name in files):
-                return True
-        if test_name_of(test) not in find_words(self.issue):
-            return False
-        old = (assertion.old for assertion in self.find_replaced_assertions([test]))
-        return any(value in self.issue for text in old for value in _LITERAL.findall(text))
 
     def find_existing_tests(self, selection: SuiteSelection) -> tuple[str, ...]:
         """Return the tests and test files of a selection, nearest first, as far as the change has them.

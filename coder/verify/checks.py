@@ -82,7 +82,7 @@ def find_harness(change: JudgedChange, command: str, *, is_indirect: bool) -> tu
         manifests = [path for path in change.changed if PurePosixPath(path).name == "package.json"]
         texts = [read_texts(tree, manifests, (".json",)) for tree in (old, new)]
         alike = [path for path in manifests if runs_alike(*(each.get(path, "") for each in texts))]
-    decisive = [path for path in change.changed if path not in (*change.split.registrations, *alike)]
+    decisive = [path for path in change.changed if path not in alike]
     runner_files = changed_runner_files(command, decisive, is_indirect=is_indirect)
     return tuple(dict.fromkeys((*configured, *injected, *(twins if sources else ()), *runner_files)))
 

@@ -106,13 +106,13 @@ def _compare_behavior(
 
 def _answer_quoted(change: JudgedChange, facts: Facts, issue_code: IssueCode, old: Path, new: Path) -> None:
     """Show first what the issue's own code gives on both sides, as far as behavior was compared."""
-    answers = issue_code.answer_quoted(old, new, change.issue, facts.targets, change.sources)
-    facts.cap("persisting-error", *answers.persisting)
+    persisting, answers = issue_code.answer_quoted(old, new, change.issue, facts.targets, change.sources)
+    facts.cap("persisting-error", *persisting)
     if facts.behavior is not None:
-        told = {(example.before, example.after) for example in answers.examples}  # in two spellings
+        told = {(example.before, example.after) for example in answers}  # in two spellings
         rest = [row for row in facts.behavior.examples if (row.before, row.after) not in told]
-        shown = (*answers.examples, *rest)[:EXAMPLES_SHOWN]
-        facts.behavior = facts.behavior.model_copy(update={"examples": shown})
+        examples = (*answers, *rest)[:EXAMPLES_SHOWN]
+        facts.behavior = facts.behavior.model_copy(update={"examples": examples})
 
 
 def _try_mutants(change: JudgedChange, facts: Facts, trials: Trials, old: Path) -> None:

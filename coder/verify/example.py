@@ -15,7 +15,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import chain
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -28,7 +27,7 @@ from coder.core.value_text import shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample
 from coder.files.regular_files import read_regular_text
-from coder.python.source import Function, find_nodes, parse_or_empty, split_lines
+from coder.python.source import Function, find_nodes, parse_or_empty
 from coder.retrieval.issue_examples import (
     NUMBER,
     ClaimedExample,
@@ -60,8 +59,6 @@ SECONDS = 10.0
 
 SHOWN, MOST_SHOWN = 3, 300
 """Examples whose results are shown, and characters of each result."""
-MOST_PIECES, MOST_VARIED, VARIED_SECONDS = 20, 2, 0.5
-"""Varied pieces of code that are run, those that are shown, and the time that they have on a side."""
 LEAST_MESSAGE = 6
 """Shorter messages may occur in any issue by chance."""
 _EXPECTS_ERROR = re.compile(
@@ -126,14 +123,6 @@ def read_answers(output: str) -> list[CodeAnswer | None]:
 _ANSWERS = TypeAdapter(list[CodeAnswer | None])
 
 
-class IssueCodeAnswers(Value):
-    """Answers to the code that an issue quotes, on both sides of a change."""
-
-    persisting: tuple[str, ...] = ()
-    """Half a sentence for each exception that the issue reports and that the change leaves."""
-    examples: tuple[BehaviorExample, ...] = ()
-
-
 NO_CLAIM = "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2"
 
 
@@ -166,11 +155,11 @@ class IssueCode:
 
     def answer_quoted(
         self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
-    ) -> IssueCodeAnswers:
+    ) -> tuple[list[str], list[BehaviorExample]]:
         """Run the code that an issue quotes in both trees, with the imports of the target tests.
 
-        Where its answer differs, those to the same code with other texts and numbers are shown, too, if they
-        differ in another way. `changed` are the paths of changed sources.
+        Return half a sentence for each exception that the issue reports and the change leaves, and the
+        answers that differ. `changed` are the paths of changed sources.
         """
         files = dict.fromkeys(map(test_file_of, targets))
         tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
@@ -178,33 +167,24 @@ class IssueCode:
         modules = [module for statement in imports for module in _imported_modules(statement)]
         modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
         pieces = quoted_code(issue) if tests else ()
+        sides = [self._answer(pieces, imports, tree, modules=modules) for tree in (old, new)]
         persisting: list[str] = []
-        differing: dict[str, BehaviorExample] = {}
-
-        def answer(
-            pieces: Sequence[str], seconds: float = SECONDS
-        ) -> Iterator[tuple[str, CodeAnswer, CodeAnswer]]:
-            sides = [
-                self._answer(pieces, imports, tree, modules=modules, seconds=seconds) for tree in (old, new)
-            ]
-            for code, before, after in zip(pieces, *sides, strict=False):
-                if before and after and not (before.error and before.error.type in _INCOMPLETE):
-                    yield code, before, after
-
-        for code, before, after in answer(pieces):
+        differing: list[BehaviorExample] = []
+        for code, before, after in zip(pieces, *sides, strict=False):
+            if not before or not after or (before.error and before.error.type in _INCOMPLETE):
+                continue
+            lines = [line for line in code.strip().splitlines() if line.strip()]
             if after.comparable_text != before.comparable_text:
-                differing[code] = _example_of(code, before, after, tested=True)
+                call = "; ".join(lines)
+                differing.append(
+                    BehaviorExample(call=call, before=before.text, after=after.text, tested=True)
+                )
             elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
-                line, raised = code.strip().splitlines()[0], before.error
-                persisting.append(f"`{line}` of the issue raises {raised.type} as before: {raised.message}")
-        told = {(example.before, example.after) for example in differing.values()}
-        varied: dict[tuple[str, str], BehaviorExample] = {}
-        others = [*dict.fromkeys(chain(*map(_vary, differing)))][:MOST_PIECES]
-        for code, before, after in answer(others, VARIED_SECONDS):
-            if after.comparable_text != before.comparable_text and (before.text, after.text) not in told:
-                varied.setdefault((before.text, after.text), _example_of(code, before, after, tested=False))
-        examples = (*differing.values(), *[*varied.values()][:MOST_VARIED])
-        return IssueCodeAnswers(persisting=tuple(persisting), examples=examples)
+                raised = before.error
+                persisting.append(
+                    f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}"
+                )
+        return persisting, differing
 
     def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
         """Return what the issue's examples give in a tree, a clause each.
@@ -259,9 +239,8 @@ class IssueCode:
         tree: Path,
         *,
         modules: Sequence[str] = (),
-        seconds: float = SECONDS,
     ) -> list[CodeAnswer | None]:
-        request = {"imports": imports, "modules": modules, "pieces": pieces, "seconds": seconds}
+        request = {"imports": imports, "modules": modules, "pieces": pieces, "seconds": SECONDS}
         return read_answers(self.run_request(json.dumps(request), tree)) if pieces else []
 
     def _check(
@@ -323,25 +302,6 @@ def _result_text(answer: CodeAnswer) -> str:
 
 def _describe_result(shown: str) -> str:
     return shown if shown.startswith("raises ") else f"gives {shown}"
-
-
-def _example_of(code: str, before: CodeAnswer, after: CodeAnswer, *, tested: bool) -> BehaviorExample:
-    call = "; ".join(filter(str.strip, code.strip().splitlines()))
-    return BehaviorExample(call=call, before=before.text, after=after.text, tested=tested)
-
-
-def _vary(code: str) -> Iterator[str]:
-    """Yield code with another text, or another number, in its last expression."""
-    module = parse_or_empty(code)
-    if not module.body or not isinstance(module.body[-1], ast.Expr):
-        return
-    for node in find_nodes(module.body[-1], ast.Constant):
-        known = node.value
-        if isinstance(known, str | int | float) and not isinstance(known, bool):
-            for value in (known * 2, known[:0]) if isinstance(known, str) else (known * 100 + 7, -known, 0):
-                node.value = value
-                yield ast.unparse(module)
-            node.value = known
 
 
 class ExampleAnswer(Value):
@@ -586,20 +546,9 @@ def _write_test(
     while name in existing:
         name += "_again"
     known = {*_imports_of(before)}
-    lines, written, written_setup = [], call, setup
-    for statement in imports:
-        needed, spelling = _find_lacking_import(before, statement)
-        lines += needed
-        pattern = rf"(?<![\w.]){spelling.rpartition('.')[2]}(?=\()"
-        written, written_setup = (
-            re.sub(pattern, spelling, code) if spelling else code for code in (written, written_setup)
-        )
-    setup_imports, written_setup = _separate_imports(written_setup)
-    lines += [statement for statement in setup_imports if not _has_import(before, statement)]
-    quotes_double = before.count('"') > before.count("'") and re.fullmatch(r"'[^'\"\\\\]*'", right)
-    written_right = f'"{right[1:-1]}"' if quotes_double else right
+    lines = [statement for statement in imports if not _has_import(known, statement)]
     is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
-    body = [*written_setup.splitlines(), *_write_check(written, written_right, is_class=is_class)]
+    body = [*setup.splitlines(), *_write_check(call, right, is_class=is_class)]
     if same := _find_test_with(before, body):
         return ReproducedExample(
             call=call, wrong=wrong, right=right, path=path, text=before,
@@ -656,37 +605,6 @@ def _find_test_with(text: str, body: Sequence[str]) -> str:
     return ""
 
 
-def _find_lacking_import(text: str, statement: str) -> tuple[list[str], str]:
-    """Return the import that a test file lacks, if any, and how it spells the imported name, if otherwise.
-
-    The file may import the name from another module of the package, or call it as `package.name()`.
-    """
-    if statement in _imports_of(text):
-        return [], ""
-    match parse_or_empty(statement).body:
-        case [ast.ImportFrom(module=str() as module, names=[ast.alias(name=name)])]:
-            package = module.partition(".")[0]
-        case _:
-            return [statement], ""
-    bound = [found for found in _imports_of(text) if re.match(rf"(?:import|from) {package}\b", found)]
-    if any(found.endswith(f" import {name}") for found in bound):
-        return [], ""
-    owners = {found.rpartition(" ")[2] for found in bound} | {*_find_aliases(text, package)}
-    qualifiers = re.findall(rf"\b([A-Za-z_][\w.]*)\.{name}\(", text)
-    owner = next((qualifier for qualifier in qualifiers if qualifier in owners), "")
-    return ([], f"{owner}.{name}") if owner else ([statement], "")
-
-
-def _find_aliases(text: str, package: str) -> Iterator[str]:
-    """Yield the names that a module gives to a package and what it holds: `mi` of `import more as mi`."""
-    for part in parse_or_empty(text).body:
-        if isinstance(part, ast.Import | ast.ImportFrom):
-            for alias in part.names:
-                home = (part.module or "") if isinstance(part, ast.ImportFrom) else alias.name
-                if alias.asname and home.partition(".")[0] == package:
-                    yield alias.asname
-
-
 def _imports_of(text: str) -> Iterator[str]:
     """Yield the imports of a module, one statement for each name."""
     for part in parse_or_empty(text).body:
@@ -696,21 +614,13 @@ def _imports_of(text: str) -> Iterator[str]:
             yield from (f"from {part.module} import {alias.name}" for alias in part.names if not alias.asname)
 
 
-def _separate_imports(setup: str) -> tuple[list[str], str]:
-    """Return the imports among statements, and the other statements."""
-    lines, nodes = split_lines(setup), parse_or_empty(setup).body
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    taken = {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    rest = [line for number, line in enumerate(lines, 1) if number not in taken]
-    return [*map(ast.unparse, imports)], "\n".join(rest).strip("\n")
-
-
-def _has_import(text: str, statement: str) -> bool:
-    """Tell whether a module has an import at its top, perhaps among other names."""
-    if statement in _import_statements(text):
-        return True
-    names = [*_imports_of(statement)]
-    return " as " not in statement and {*names} <= {*_imports_of(text)}
+def _has_import(known: Collection[str], statement: str) -> bool:
+    """Tell whether a module imports a name, from a module or another one of its package."""
+    start, _, name = statement.rpartition(" import ")
+    package = start.partition(".")[0]
+    return statement in known or any(
+        re.match(rf"{package}\b", other) and other.endswith(f" import {name}") for other in known if start
+    )
 
 
 def _words_of_arguments(call: ast.AST) -> frozenset[str]:

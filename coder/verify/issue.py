@@ -156,12 +156,6 @@ def shares_words(issue: str, result: TestResult, tree: Path) -> bool:
     return not words.isdisjoint(count_terms(issue).keys())
 
 
-def shares_literals(issue: str, result: TestResult, tree: Path) -> bool:
-    """Tell whether the issue has a quoted text of a test, such as a file name, with or without quotes."""
-    quoted = (match["text"].strip() for match in _QUOTED.finditer(read_test_source(tree, result.id)))
-    return any(re.search(r"[^A-Za-z_]", text) and _shows(issue, text) for text in quoted)
-
-
 def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
     if _examples(issue) & _examples(body):
         return "example"

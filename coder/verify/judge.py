@@ -514,7 +514,7 @@ class Judge:
     def _is_tied(self, red: TestResult) -> bool:
         if self._is_named(red.id):
             return True
-        return bool(self._ties_of([red])) or self._change.is_edit_requested(red.id)
+        return bool(self._ties_of([red]))
 
     def _ties_of(self, reds: Sequence[TestResult]) -> Mapping[str, IssueTie]:
         """Return how red tests are tied to the issue; empty where there is no issue."""
@@ -1010,7 +1010,7 @@ class Judge:
         if self._find_ties is None or any(map(self._is_named, tests)):
             return
         reds = [self._targets.reds.get(test) or TestResult(id=test, outcome="failed") for test in tests]
-        if self._ties_of(reds) or self._change.shares_literals(reds):
+        if self._ties_of(reds):
             return
         verb = "does" if len(tests) == 1 else "do"
         text = f"{condense_tests(tests)} {verb} not mention anything from the issue"

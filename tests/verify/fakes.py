@@ -9,8 +9,17 @@ from typing import Unpack
 
 from coder.core.ports import Progress, RunOptions, TrialResult
 from coder.core.values import Patch
-from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
-from coder.verify.example import IssueCode, IssueCodeAnswers
+from coder.core.verdict import (
+    BehaviorExample,
+    Failure,
+    Frame,
+    Outcome,
+    RunProblem,
+    TestReport,
+    TestResult,
+    TestStage,
+)
+from coder.verify.example import IssueCode
 from coder.verify.run import CUT_SHORT
 from tests.builders import write
 
@@ -192,13 +201,13 @@ def failed_result(
 class FakeIssueCode(IssueCode):
     """Gives the same answers for the code of every issue."""
 
-    def __init__(self, answers: IssueCodeAnswers = IssueCodeAnswers()) -> None:  # noqa: B008 (a frozen value)
-        self._answers = answers
+    def __init__(self, persisting: Sequence[str] = ()) -> None:
+        self._persisting = [*persisting]
 
     def answer_quoted(
         self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
-    ) -> IssueCodeAnswers:
-        return self._answers
+    ) -> tuple[list[str], list[BehaviorExample]]:
+        return self._persisting, []
 
 
 class NoTrials:

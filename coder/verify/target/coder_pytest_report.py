@@ -26,8 +26,6 @@ from coder_selection import files_of_shard, is_selected  # type: ignore[import-n
 from coder_sign import make_signer  # type: ignore[import-not-found]
 
 PHASES = ("setup", "call", "teardown")
-MOST_CASES = 20
-"""Cases of one test function that run where it stands, in runs that may be cut."""
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 REMOVED_VARIABLES = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
 START_CONTEXT: list[Any] = []
@@ -283,7 +281,7 @@ class FileByFile:
             self.recorder.pytest_collection_finish(session)
             return []
         self.recorder.write("collected", count=self.count, all=is_last)
-        return put_off_cases(session.items)
+        return list(session.items)
 
     def run(self, session: Any, item: Any, next_item: Any) -> None:
         """Run one test, as pytest's own loop does; after it fixtures are kept that the next one may use.
@@ -295,21 +293,6 @@ class FileByFile:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
-
-
-def put_off_cases(items: list[Any]) -> list[Any]:
-    """Return the tests of a file with those cases at its end that come after the first of their function.
-
-    A function with hundreds of cases takes no time from other tests, then.
-    """
-    counts: dict[str, int] = {}
-    early: list[Any] = []
-    late: list[Any] = []
-    for item in items:
-        function = item.nodeid.partition("[")[0]
-        counts[function] = counts.get(function, 0) + 1
-        (early if counts[function] <= MOST_CASES else late).append(item)
-    return early + late
 
 
 def tear_down_towards(session: Any, item: Any) -> None:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.verdict import BehaviorExample
 from coder.retrieval.issue_examples import quoted_code
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import IssueCode, IssueCodeAnswers
+from coder.verify.example import IssueCode
 from tests.builders import by_hand, find_project, write
 
 SOURCE = """import math
@@ -34,7 +35,9 @@ RAISES = "`first([])` of the issue raises ValueError as before: there is no item
 NO_ITEM = "there is no item in it"
 
 
-def run_code(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> IssueCodeAnswers:
+def run_code(
+    tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str
+) -> tuple[list[str], list[BehaviorExample]]:
     for name, text in (("old", SOURCE), ("new", f"{new}\n\nLIMIT = 3\n")):
         write(tmp_path / name, {"box.py": text, "tests/test_box.py": TEST})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
@@ -60,36 +63,18 @@ def run_code(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> I
 def test_finds_what_the_change_leaves(
     tmp_path: Path, sandbox: ProcessSandbox, issue: str, new: str, persisting: str
 ) -> None:
-    assert run_code(tmp_path, sandbox, new, issue).persisting == ((persisting,) if persisting else ())
+    assert run_code(tmp_path, sandbox, new, issue)[0] == ([persisting] if persisting else [])
 
 
 def test_shows_answers_before_and_after(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     issue = "`first([])` raises ValueError instead of giving None"
-    answers = run_code(tmp_path, sandbox, FIRST_FIXED, issue)
-    assert answers.persisting == ()
-    (example,) = answers.examples
+    persisting, (example,) = run_code(tmp_path, sandbox, FIRST_FIXED, issue)
+    assert persisting == []
     assert (example.call, example.before, example.after) == (
         "first([])",
         f"raises ValueError: {NO_ITEM}",
         "None",
     )
-
-
-def test_shows_what_the_code_of_the_issue_gives_for_other_values(
-    tmp_path: Path, sandbox: ProcessSandbox
-) -> None:
-    new = SOURCE.replace("len(items)", "len(items) + (len(items) < 3)")
-    answers = run_code(tmp_path, sandbox, new, "count('ab') gives 2, and first('ab') gives 'a'.")
-    assert [(row.call, row.before, row.after, row.tested) for row in answers.examples] == [
-        ("count('ab')", "2", "3", True),
-        ("count('')", "0", "1", False),
-    ]
-
-
-def test_other_values_of_which_one_never_ends_are_shown(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    new = SOURCE.replace("len(items)", "len(items) + 1 if items else sum(iter(int, 1))")
-    answers = run_code(tmp_path, sandbox, new, "count('ab') gives 2, and it should be 3.")
-    assert [row.call for row in answers.examples] == ["count('ab')", "count('abab')"]
 
 
 def test_takes_expressions_and_sessions_from_issue() -> None:

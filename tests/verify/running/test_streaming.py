@@ -41,21 +41,6 @@ def test_results_of_first_files_survive_the_time_limit(tmp_path: Path, make_runn
     )
 
 
-def test_many_cases_of_one_function_run_after_the_others(tmp_path: Path, make_runner: Run) -> None:
-    text = (
-        "import pytest\n\n\n@pytest.mark.parametrize('n', range(22))\ndef test_many(n):\n    pass\n\n\n"
-        "def test_last():\n    pass\n"
-    )
-    write(tmp_path, {"test_cases.py": text})
-    report = make_runner(tmp_path).run(tmp_path, ("test_cases.py",), stream=True)
-    assert [result.id.partition("::")[2] for result in report.results][19:] == [
-        "test_many[19]",
-        "test_last",
-        "test_many[20]",
-        "test_many[21]",
-    ]
-
-
 def test_listing_of_first_files_survives_the_time_limit(tmp_path: Path, make_runner: Run) -> None:
     write(tmp_path, {**FILES, **SLOW})
     report = make_runner(tmp_path).collect(tmp_path, (*TESTS, "pkg/test_slow.py"), timeout_seconds=8.0)

@@ -11,7 +11,6 @@ from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.change import JudgedChange
 from coder.verify.examine import ExaminationTools, examine_change
-from coder.verify.example import IssueCodeAnswers
 from coder.verify.issue import Purpose
 from coder.verify.verdict import Facts, decide
 from coder.warm.trials import PytestTrials
@@ -56,7 +55,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
                 else NoTrials()
             ),
             checks=lambda _old, _new, _changed: checked,
-            issue_code=FakeIssueCode(IssueCodeAnswers(persisting=errors)),
+            issue_code=FakeIssueCode(errors),
             strict=strict,
         )
         facts = Facts(

@@ -993,25 +993,6 @@ def test_tests_of_renamed_code_follow_it(tmp_path: Path, tests: str, kind: str, 
     assert text in " ".join(finding.text for finding in verdict.findings)
 
 
-@pytest.mark.parametrize(
-    ("issue", "targets"),
-    [
-        ("read('3') should be 6. test_old expects 250, too.", ["test_old", "test_new"]),
-        ("read('3') should be 6. test_old must stay.", ["test_new"]),
-    ],
-)
-def test_contradicted_test_is_a_target_if_the_issue_asks_for_its_edit(
-    tmp_path: Path, issue: str, targets: Sequence[str]
-) -> None:
-    old = "def test_old(): assert read('250') == 250\n"
-    new = old.replace("== 250", "== 500") + "def test_new(): assert read('3') == 6\n"
-    change = {"calc.py": READ.replace("int(text)", "int(text) * 2"), TEST: new}
-    verdict = judge(tmp_path, change, base={"calc.py": READ, TEST: old}, ending=run_python, issue=issue)
-    assert verdict.kind is VerdictKind.FIXED
-    assert [test.rpartition("::")[2] for test in verdict.targets] == targets
-    assert [finding.rule for finding in verdict.with_effect("open")] == ["contradicted-test"]
-
-
 @pytest.mark.parametrize("moved", [False, True])
 def test_moved_test_is_judged_by_what_it_was(tmp_path: Path, moved: bool) -> None:
     expects = "def test_read(): assert read('2') == {}\n"
