@@ -302,7 +302,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
         )
 
     def action_comment_on_hunk(self) -> None:
-        choice = self.query_one(HunkList).focused
+        choice = self.query_one(HunkList).current
 
         def keep_comment(text: str | None) -> None:
             if text is not None:
@@ -311,7 +311,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
         self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
 
     def action_edit_hunk(self) -> None:
-        choice = self.query_one(HunkList).focused
+        choice = self.query_one(HunkList).current
         if not choice.lines:
             hint = "this hunk has no lines to edit: {accept} accepts it, {reject} rejects it"
             self._show_outcome(find_key_bindings(self).fill(hint))
@@ -453,7 +453,7 @@ class HunkList(VimScroll, can_focus=False):
         return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
 
     @property
-    def focused(self) -> HunkChoice:
+    def current(self) -> HunkChoice:
         """The hunk whose keys are pressed."""
         focused = self.screen.focused
         return focused if isinstance(focused, HunkChoice) else self.choices[0]
@@ -461,7 +461,7 @@ class HunkList(VimScroll, can_focus=False):
     def action_move(self, step: int) -> None:
         """Focus the next or the previous hunk, after the last one the first."""
         choices = self.choices
-        choices[(choices.index(self.focused) + step) % len(choices)].focus()
+        choices[(choices.index(self.current) + step) % len(choices)].focus()
 
     def action_jump_file(self, step: int) -> None:
         """Focus the first hunk of the next or the previous file."""
@@ -469,13 +469,13 @@ class HunkList(VimScroll, can_focus=False):
         for choice in self.choices:
             first_hunks.setdefault(choice.hunk.path, choice)
         paths = [*first_hunks]
-        place = paths.index(self.focused.hunk.path) + step
+        place = paths.index(self.current.hunk.path) + step
         if 0 <= place < len(paths):
             first_hunks[paths[place]].focus()
 
     def action_decide(self, accepted: bool) -> None:
         """Decide on the focused hunk, and go on to the next one if there is one."""
-        focused = self.focused
+        focused = self.current
         focused.decide(accepted=accepted)
         if focused is not self.choices[-1]:
             self.action_move(1)
