@@ -100,10 +100,8 @@ def _search_files(
         options=(*options, shown_of_each),
         deny_read=deny_read,
     )
-    records = {file.path: file.records for file in first.files}
-    files = (
-        FileMatches(path=path, count=count, records=records.get(path, b"")) for path, count in counts.items()
-    )
+    hits = {file.path: file.hits for file in first.files}
+    files = (FileMatches(path=path, count=count, hits=hits.get(path, ())) for path, count in counts.items())
     return SearchResult(files=tuple(files), cut=cut)
 
 

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
 from itertools import islice
@@ -32,7 +32,6 @@ PATIENCE_SECONDS = 2.0
 PAUSE_SECONDS = 0.0006
 """Seconds to wait for more output: waking up for each file's piece would take processor time from ripgrep."""
 MAX_OUTPUT_BYTES = 256 << 20
-MAX_STORED_BYTES = 24 << 20
 MAX_HITS = 20_000
 MAX_FILE_SIZE = "4M"
 EXCLUDED_GLOBS = ("--glob", "!.git", "--glob", "!.venv")
@@ -56,16 +55,11 @@ class Hit:
 class FileMatches:
     path: str
     count: int
-    records: bytes
-    """Raw ripgrep output of the first matches and their context, parsed on demand."""
-
-    @cached_property
-    def hits(self) -> tuple[Hit, ...]:
-        """Matching and context lines, sorted by line."""
-        return tuple(parse_hits(self.path, self.records))
+    hits: tuple[Hit, ...]
+    """The first matching lines and their context, sorted by line."""
 
     def first_hits(self, count: int) -> tuple[Hit, ...]:
-        return tuple(islice((hit for hit in parse_hits(self.path, self.records) if hit.spans), count))
+        return tuple(islice((hit for hit in self.hits if hit.spans), count))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,48 +193,29 @@ def grep(
     """
     ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
     ripgrep.json().command.extend(options)
-    files_found, is_full = _gather(ripgrep, pattern, most)
-    if not files_found and not ripgrep.cut:
+    hits, is_full = _gather(ripgrep, pattern, most)
+    if not hits and not ripgrep.cut:
         _check(ripgrep)
-    allowed = readable_paths([file.path for file in files_found], deny_read)
-    allowed_files = sorted(
-        (file for file in files_found if file.count and file.path in allowed), key=lambda file: file.path
-    )
     files = (
-        FileMatches(path=file.path, count=file.count, records=b"".join(file.records))
-        for file in allowed_files
+        FileMatches(path=path, count=sum(bool(hit.spans) for hit in hits[path]), hits=tuple(hits[path]))
+        for path in sorted(readable_paths([*hits], deny_read))
     )
     return SearchResult(files=tuple(files), cut=ripgrep.cut, full=is_full)
 
 
-def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[list["_FileRecords"], bool]:
-    """Collect the records of each file, unparsed, and whether the requested number was reached."""
-    files: list[_FileRecords] = []
-    count = kept_bytes = 0
-    for block in whole_line_blocks(ripgrep.output(pattern)):
-        for path, records in split_by_file(block):
-            if path:
-                files.append(_FileRecords(path=path))
-            if files and records:
-                matches = records.count(MATCH_PREFIX)
-                files[-1].count += matches
-                count += matches
-                if kept_bytes < MAX_STORED_BYTES:
-                    files[-1].records.append(records)
-                    kept_bytes += len(records)
+def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[dict[str, list[Hit]], bool]:
+    """Collect the hits of each file, and whether the requested number of matches was reached."""
+    hits: dict[str, list[Hit]] = {}
+    count, rest = 0, b""
+    for chunk in ripgrep.output(pattern):
+        *records, rest = (rest + chunk).split(b"\n")
+        for hit in filter(None, map(parse_hit, records)):
+            hits.setdefault(hit.path, []).append(hit)
+            count += bool(hit.spans)
         if count >= most:
             ripgrep.cut = f"there are more than {most:,} matches"
-            return files, True
-    return files, False
-
-
-@dataclass(kw_only=True)
-class _FileRecords:
-    """A file's records while they are collected."""
-
-    path: str
-    count: int = 0
-    records: list[bytes] = field(default_factory=list)
+            return hits, True
+    return hits, False
 
 
 def count_matches(
@@ -320,59 +295,18 @@ def _reason(error: str) -> str:
     return (lines[-1] if lines else "it failed").removeprefix("error: ").rstrip(".") + "."
 
 
-BEGIN_PREFIX = b'{"type":"begin"'
-MATCH_PREFIX = b'{"type":"match"'
-CONTEXT_PREFIX = b'{"type":"context"'
-LONGEST_RECORD = 1 << 20
-TOO_LONG = "(a line too long to show)"
-PLAIN_PATH = re.compile(rb'\{"type":"begin","data":\{"path":\{"text":"([^"\\]*)"\}')
-LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
+HIT_RECORDS = (b'{"type":"match"', b'{"type":"context"')
 
 
-def whole_line_blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Join chunks into blocks of whole lines."""
-    pending: list[bytes] = []
-    for chunk in chunks:
-        lines, end, rest = chunk.rpartition(b"\n")
-        if end:
-            yield b"".join((*pending, lines, end))
-            pending = []
-        pending.append(rest)
-
-
-def split_by_file(block: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the records of each file with its path; the path is empty where they continue the last block."""
-    before, *file_parts = block.split(BEGIN_PREFIX)
-    if before:
-        yield "", before
-    for part in file_parts:
-        header, _, records = part.partition(b"\n")
-        yield _path(BEGIN_PREFIX + header), records
-
-
-def _path(begin: bytes) -> str:
-    plain = PLAIN_PATH.match(begin)
-    return os.fsdecode(plain[1] if plain else _bytes(json.loads(begin)["data"]["path"])).removeprefix("./")
-
-
-def parse_hits(path: str, records: bytes) -> Iterator[Hit]:
-    """Yield the hits of raw records; of a line of more than LONGEST_RECORD bytes only its number."""
-    for record in records.split(b"\n"):
-        if not record.startswith((MATCH_PREFIX, CONTEXT_PREFIX)):
-            continue
-        if len(record) > LONGEST_RECORD and (match := LINE_NUMBER.search(record)):
-            yield Hit(path=path, line=int(match[1]), text=TOO_LONG, spans=((0, 0),))
-        elif hit := _hit(path, json.loads(record)["data"]):
-            yield hit
-
-
-def _hit(path: str, data: dict[str, Any]) -> Hit | None:
-    if data["line_number"] is None:
+def parse_hit(record: bytes) -> Hit | None:
+    """Return the hit of a record of ripgrep; None for a record of another kind."""
+    if not record.startswith(HIT_RECORDS) or (data := json.loads(record)["data"])["line_number"] is None:
         return None
     raw = _bytes(data["lines"]).partition(b"\n")[0].removesuffix(b"\r")
     spans = tuple(
         (len(_text(raw[: match["start"]])), len(_text(raw[: match["end"]]))) for match in data["submatches"]
     )
+    path = os.fsdecode(_bytes(data["path"])).removeprefix("./")
     return Hit(path=path, line=data["line_number"], text=_text(raw), spans=spans)
 
 
