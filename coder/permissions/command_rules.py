@@ -6,6 +6,7 @@ POSIX.1, Shell Command Language, 2.3.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import groupby
 from pathlib import Path
 from posixpath import normpath
 from typing import Literal
@@ -123,16 +124,9 @@ def _parse_substitution(text: str, position: int) -> tuple[str, int]:
 
 
 def _split_commands(tokens: Iterator[ShellWord | str]) -> Iterator[list[ShellWord | str]]:
-    part: list[ShellWord | str] = []
-    for token in tokens:
-        if isinstance(token, str) and token in OPERATORS:
-            if part:
-                yield part
-            part = []
-        else:
-            part.append(token)
-    if part:
-        yield part
+    for is_between, part in groupby(tokens, key=lambda token: token in OPERATORS):
+        if not is_between:
+            yield [*part]
 
 
 def _simple(tokens: list[ShellWord | str]) -> SimpleCommand:
@@ -242,74 +236,42 @@ def _line_end(command: str, position: int) -> int:
 
 
 def _word(command: str, position: int, substituted: list[str]) -> tuple[ShellWord, int]:
-    text, is_certain, glob = "", True, False
-    while (
-        position < len(command) and command[position] not in " \t" and not _OPERATOR.match(command, position)
-    ):
-        character = command[position]
-        if character == "'":
-            piece, position = _single_quoted(command, position)
-            text += piece
-            continue
-        if character == '"':
-            piece, position, is_literal = _double_quoted(command, position, substituted)
-            text, is_certain = text + piece, is_certain and is_literal
-            continue
-        if character == "\\" and position + 1 < len(command):
-            text += command[position + 1].replace("\n", "")
-            position += 2
-            continue
-        if command.startswith("$(", position):
+    text, is_certain, glob, quote = "", True, False, ""
+    while position < len(command):
+        character, following = command[position], command[position + 1 : position + 2]
+        if character == quote:
+            quote = ""
+        elif quote == "'":
+            text += character
+        elif character == "`":
+            raise _UncertainError("holds a command in backquotes: write $(...)")
+        elif character + following == "$(":
             inner, position = _parse_substitution(command, position)
             substituted.append(inner)
             is_certain = False
             continue
-        is_certain = is_certain and not _expands(command, position, text)
-        glob = glob or character in _GLOB
-        text += character
+        elif character == "\\" and following and (not quote or following in '$`"\\\n'):
+            text += following.replace("\n", "")
+            position += 1
+        elif not quote and character in "'\"":
+            quote = character
+        elif not quote and (character in " \t" or _OPERATOR.match(command, position)):
+            break
+        else:
+            is_certain = is_certain and not _expands(character, following, before=text, quote=quote)
+            glob = glob or (not quote and character in _GLOB)
+            text += character
         position += 1
+    if quote:
+        raise _UncertainError("a quote is not closed")
     return ShellWord(text=text, sure=is_certain, glob=glob), position
 
 
-def _expands(command: str, position: int, before: str) -> bool:
-    """Tell whether an unquoted character begins an expansion."""
-    character = command[position]
-    if character == "`":
-        raise _UncertainError("holds a command in backquotes: write $(...)")
-    if character == "~":
-        return not before
-    return character in "${" and command[position + 1 : position + 2] not in ("", " ", "/")
-
-
-def _single_quoted(command: str, position: int) -> tuple[str, int]:
-    end = command.find("'", position + 1)
-    if end < 0:
-        raise _UncertainError("a quote is not closed")
-    return command[position + 1 : end], end + 1
-
-
-def _double_quoted(command: str, position: int, substituted: list[str]) -> tuple[str, int, bool]:
-    text, is_certain = "", True
-    position += 1
-    while position < len(command):
-        character = command[position]
-        if character == '"':
-            return text, position + 1, is_certain
-        if character == "\\" and command[position + 1 : position + 2] in ("$", "`", '"', "\\", "\n"):
-            text += command[position + 1].replace("\n", "")
-            position += 2
-            continue
-        if character == "`":
-            raise _UncertainError("holds a command in backquotes: write $(...)")
-        if command.startswith("$(", position):
-            inner, position = _parse_substitution(command, position)
-            substituted.append(inner)
-            is_certain = False
-            continue
-        is_certain = is_certain and character != "$"
-        text += character
-        position += 1
-    raise _UncertainError("a quote is not closed")
+def _expands(character: str, following: str, *, before: str, quote: str) -> bool:
+    """Tell whether a character begins an expansion."""
+    if quote or character == "~":
+        return character == "$" or not (quote or before)
+    return character in "${" and following not in ("", " ", "/")
 
 
 Action = Literal["allow", "ask", "deny"]

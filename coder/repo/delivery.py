@@ -207,14 +207,12 @@ def short_session_id(session: str) -> str:
 
 def add_note(git: Git, commit: str, text: str) -> None:
     """Attach a note that `git notes --ref=coder show` and `git log --notes=coder` print."""
-    subject = f"Record the evidence for {commit[:10]}"
-    _edit_notes(git, "add", "--force", "-F", "-", commit, stdin=encode_git_text(text), subject=subject)
+    _edit_notes(git, "add", "--force", "-F", "-", commit, stdin=encode_git_text(text))
 
 
 def remove_notes(git: Git, *commits: str) -> None:
     """Remove coder's notes of some commits, and the notes ref once it is empty."""
-    subject = f"Remove the evidence for {', '.join(commit[:10] for commit in commits)}"
-    _edit_notes(git, "remove", "--ignore-missing", *commits, subject=subject)
+    _edit_notes(git, "remove", "--ignore-missing", *commits)
     tip = git.resolve_commit(NOTES_REF)
     if tip and not git.items("ls-tree", "-z", tip):
         git.call("update-ref", "-d", NOTES_REF, tip, accept=None)
@@ -232,37 +230,10 @@ def find_undone(git: Git, commits: Collection[str]) -> frozenset[str]:
     return frozenset(answer.split()[0] for answer in answers if not answer.endswith(" missing"))
 
 
-NOTES_HELP = "Notes of coder, which say how a change was verified. Read them with: git log --notes=coder"
-
-
-def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"", subject: str) -> None:
-    """Run `git notes` under the repository lock, and give its commit a subject that says what it is.
-
-    Without the lock, a note is lost when another process adds one at the same time. A newer note on the same
-    commit takes the place of the one before in the history of the notes, too; where all is again as it was
-    after one of the last commits of the notes, they end there.
-    """
+def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
+    """Run `git notes` under the repository lock: a note is lost when another process adds one meanwhile."""
     with repository_lock(git.common_directory):
-        before = git.resolve_commit(NOTES_REF) or ""
         git.call("notes", f"--ref={NOTES_REF}", *arguments, stdin=stdin, environment=_identity_variables(git))
-        after = git.resolve_commit(NOTES_REF)
-        if after is None or after == before:
-            return
-        trees = dict(line.split()[::-1] for line in reversed(_recent_trees(git, before)))
-        if earlier := trees.get(git.text("rev-parse", f"{after}^{{tree}}").strip()):
-            git.call("update-ref", NOTES_REF, earlier, after)
-            return
-        is_same = before and git.text("log", "-1", "--format=%s", before).strip() == subject
-        parent = (git.resolve_commit(f"{before}^") or "") if is_same else before
-        commit = make_commit(
-            git, tree=f"{after}^{{tree}}", parent=parent, message=f"{subject}\n\n{NOTES_HELP}\n"
-        )
-        git.call("update-ref", NOTES_REF, commit.strip(), after)
-
-
-def _recent_trees(git: Git, commit: str) -> list[str]:
-    """Return `commit tree` for the last commits of the notes, the newest first."""
-    return git.text("log", "-20", "--format=%H %T", commit).splitlines() if commit else []
 
 
 def _identity_variables(git: Git) -> Mapping[str, str]:

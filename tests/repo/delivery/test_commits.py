@@ -129,9 +129,8 @@ def test_adds_and_removes_notes_without_trace(root: Path) -> None:
     for commit in (first, second):
         add_note(door, commit, "evidence")
     assert git(root, "notes", "--ref=coder", "show", second) == "evidence"
-    assert git(root, "rev-list", "--count", "refs/notes/coder") == "2"
     remove_notes(door, second)
-    assert git(root, "rev-list", "--count", "refs/notes/coder") == "1"
+    assert git(root, "notes", "--ref=coder", "list").split()[1::2] == [first]
     add_note(door, second, "evidence")
     remove_notes(door, first)
     assert git(root, "notes", "--ref=coder", "list").split()[1] == second
