@@ -6,7 +6,6 @@ the stage is detected from outside. Lines of its docstring, after the first:
 
 Then: git | read NAME | write NAME | run COMMAND   action on the user's side in the worktree afterwards
 During: write NAME                                 action repeated while the attack runs
-Ends: killed                                       coder itself is killed when the attack has begun
 Root only: REASON                                  the attack needs root
 Here not: REASON                                   reason why it may fail without any sandbox
 Landlock: REASON                                   reason why the reduced sandbox cannot contain it
@@ -30,9 +29,8 @@ from coder.core.errors import CoderError, PatchError, ToolError
 from coder.core.ports import Limits
 from coder.patching.plan import ConfinedTree
 from coder.sandbox.backend import SandboxBackend
-from coder.sandbox.bubblewrap import Bubblewrap
 from coder.sandbox.process import ProcessSandbox, ResidueSandbox
-from tests.sandbox.processes import MARK, all_gone, has_appeared
+from tests.sandbox.processes import MARK
 from tests.sandbox.stage import Stage
 
 DIRECTORY = Path(__file__).parent / "attacks"
@@ -95,7 +93,7 @@ def describe_escape(attack: Attack, stage: Stage, walls: SandboxBackend | None) 
     (stage.worktree / "attack.py").write_text(attack.program)
     telling: list[str] = []
     with _write_during(attack, stage, is_isolated=walls is not None):
-        output = _run_inside(attack, stage, walls, telling) if walls else _run_outside(attack, stage)
+        output = _run_inside(stage, walls, telling) if walls else _run_outside(attack, stage)
     for action in attack.labelled_texts("Then"):
         output += _run_user_side(action, stage, telling, is_isolated=walls is not None)
     signs = ["it says so"] if "ESCAPED" in output.splitlines() else []
@@ -105,9 +103,7 @@ def describe_escape(attack: Attack, stage: Stage, walls: SandboxBackend | None) 
     return "; ".join([*signs, *stage.damage()])
 
 
-def _run_inside(attack: Attack, stage: Stage, walls: SandboxBackend, named_files: list[str]) -> str:
-    if attack.labelled_text("Ends") == "killed":
-        return _run_and_kill(stage, walls)
+def _run_inside(stage: Stage, walls: SandboxBackend, named_files: list[str]) -> str:
     with ProcessSandbox(stage.environment, backend=walls) as sandbox:
         looked_after = ResidueSandbox(sandbox, stage.worktree, named_files.append)
         return looked_after.run(
@@ -137,13 +133,6 @@ def _run_outside(attack: Attack, stage: Stage) -> str:
         start_new_session=True,
         preexec_fn=set_limits,
     )
-    if attack.labelled_text("Ends") == "killed":
-        assert has_appeared(stage.mark, 2)
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
-        return ""
     try:
         return process.communicate(timeout=OUTER_SECONDS)[0]
     except subprocess.TimeoutExpired:
@@ -152,27 +141,6 @@ def _run_outside(attack: Attack, stage: Stage) -> str:
         return process.communicate(timeout=1)[0]
     except subprocess.TimeoutExpired:  # a process that has left its group keeps the output open
         return ""
-
-
-def _run_and_kill(stage: Stage, walls: SandboxBackend) -> str:
-    """Kill the process that has the sandbox, once the attack has begun."""
-    backend = f"Bubblewrap({walls.executable!r}, '')" if isinstance(walls, Bubblewrap) else "Landlock()"
-    code = f"""
-import os
-from pathlib import Path
-from coder.core.ports import Limits
-from coder.sandbox.bubblewrap import Bubblewrap
-from coder.sandbox.landlock import Landlock
-from coder.sandbox.process import ProcessSandbox
-ProcessSandbox(os.environ, backend={backend}).run(\
-{command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
-"""
-    coder = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
-    has_appeared(stage.mark, 3)
-    coder.kill()
-    coder.wait()
-    all_gone(stage.mark)
-    return ""
 
 
 def _run_user_side(action: str, stage: Stage, named_files: list[str], *, is_isolated: bool) -> str:
