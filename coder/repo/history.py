@@ -3,8 +3,7 @@
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
@@ -86,9 +85,18 @@ class GitHistory:
         Raises:
             GitError: there is no such path or line, or it takes too long.
         """
-        lines = ("-L", f"{first},{last}")
-        porcelain = self._read("blame", "--no-textconv", "--porcelain", *lines, self.revision, "--", path)
-        return format_blame(parse_blame(porcelain))
+        where = ("-L", f"{first},{last}", self.revision, "--", path)
+        lines = self._read("blame", "-s", "-l", "--no-textconv", *where).split("\n")
+        commits = [line.partition(" ")[0].lstrip("^") for line in lines]  # `^`: without a parent here
+        form = "--format=%H %ad %an: %s"
+        summaries = self._read("log", "--no-walk", "--date=short", form, *{*commits}).split("\n")
+        rows = []
+        for commit, run in groupby(enumerate(commits, first), key=lambda numbered: numbered[1]):
+            numbers = [str(number) for number, _ in run]
+            span = "-".join(dict.fromkeys((numbers[0], numbers[-1])))
+            summary = next(text for text in summaries if text.startswith(commit)).partition(" ")[2]
+            rows.append(f"{span:>11} {commit[:10]} {summary}")
+        return "\n".join(rows)
 
     def show(self, revision: str, path: str | None = None) -> str:
         """Return the message and diff of one commit, limited to `path` if given.
@@ -190,63 +198,6 @@ class GitHistory:
             if output.timed_out
             else text
         )
-
-
-HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class BlameLine:
-    line: int
-    commit: str
-    commit_fields: dict[str, str] = field(default_factory=dict)
-    """The commit's author, author-time, summary and more, by git's names."""
-
-    @property
-    def commit_summary(self) -> str:
-        """A summary such as `1a2b3c4d5e 2020-01-31 Ada: adds boxes`."""
-        zone = self.commit_fields.get("author-tz", "+0000")
-        minutes = (int(zone[1:3]) * 60 + int(zone[3:5])) * (-1 if zone.startswith("-") else 1)
-        author_zone = timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else UTC
-        date = (
-            datetime.fromtimestamp(int(self.commit_fields.get("author-time", "0")), tz=author_zone)
-            .date()
-            .isoformat()
-        )
-        author, summary = (self.commit_fields.get(field, "") for field in ("author", "summary"))
-        return f"{self.commit[:10]} {date} {author}: {summary}"
-
-
-def parse_blame(porcelain: str) -> Iterator[BlameLine]:
-    """Parse the output of `git blame --porcelain`.
-
-    Git prints a commit's fields only with its first line.
-    """
-    commits: dict[str, dict[str, str]] = {}
-    fields: dict[str, str] = {}
-    commit, number = "", 0
-    for line in porcelain.split("\n"):
-        if line.startswith("\t"):
-            yield BlameLine(line=number, commit=commit, commit_fields=fields)
-        elif match := HEADER.match(line):
-            commit, number = match[1], int(match[2])
-            fields = commits.setdefault(commit, {})
-        else:
-            key, _, value = line.partition(" ")
-            fields[key] = value
-
-
-def format_blame(lines: Iterator[BlameLine]) -> str:
-    """Format one row for each run of lines with the same commit.
-
-    A row is such as `40-43 1a2b3c4d5e 2020-01-31 Ada: adds boxes`.
-    """
-    rows = []
-    for _, group in groupby(lines, key=lambda line: line.commit):
-        run = list(group)
-        span = f"{run[0].line}" if len(run) == 1 else f"{run[0].line}-{run[-1].line}"
-        rows.append(f"{span:>11} {run[0].commit_summary}")
-    return "\n".join(rows)
 
 
 MOST_FINGERPRINTED = 20_000
