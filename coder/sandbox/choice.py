@@ -68,21 +68,11 @@ def choose_backend(image: str | None = None, plugin: str | None = None) -> Backe
         except SandboxError as error:
             fault = str(error)
         if not fault:
-            return BackendChoice(
-                backend=backend,
-                faults=tuple(faults),
-                remedy=suggest_remedy(faults) if backend.limitations else "",
-            )
+            remedy = suggest_remedy(faults) if backend.limitations else ""
+            return BackendChoice(backend=backend, faults=tuple(faults), remedy=remedy)
         faults.append(f"{name}: {fault}")
-    return BackendChoice(
-        backend=None,
-        faults=tuple(faults),
-        remedy=PLUGIN_REMEDY
-        if plugin
-        else IMAGE_REMEDY.format(image=image)
-        if image
-        else suggest_remedy(faults),
-    )
+    remedy = IMAGE_REMEDY.format(image=image) if image else suggest_remedy(faults)
+    return BackendChoice(backend=None, faults=tuple(faults), remedy=PLUGIN_REMEDY if plugin else remedy)
 
 
 def require_backend(

@@ -16,7 +16,6 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from threading import Event
 from types import TracebackType
@@ -120,39 +119,24 @@ class ProcessSandbox:
         private: Path | None = None,
         cut: threading.Event | None = None,
     ) -> Execution:
-        effective_limits = (limits or Limits()).model_copy(update=self._caps)
-
-        def run_once() -> Execution:
+        limits = (limits or Limits()).model_copy(update=self._caps)
+        planned = 0
+        while True:
             wrapped = self.wrap_command(
-                argv,
-                cwd=cwd,
-                environment=environment,
-                policy=policy,
-                limits=effective_limits,
-                private=private,
+                argv, cwd=cwd, environment=environment, policy=policy, limits=limits, private=private
             )
-            execution = self._execute(
-                argv[0], self._order(wrapped, cwd, effective_limits), effective_limits, on_line, cut
-            )
-            return (
-                execution
-                if self.backend is None or execution.exit_code is None
-                else self._with_exit_code(argv[0], execution, self.backend)
-            )
-
-        for _ in range(REPLAN_LIMIT):
-            with contextlib.suppress(MountSourceMissing):
-                return run_once()
-        return run_once()
-
-    def _with_exit_code(self, name: str, execution: Execution, backend: SandboxBackend) -> Execution:
-        """Replace the exit code of the wrapped command by that of the command itself."""
-        try:
-            return execution.model_copy(
-                update={"exit_code": backend.exit_code(execution.exit_code or 0, execution.output)}
-            )
-        except SandboxError as error:
-            raise type(error)(f"{name} could not be started: {error}.") from None
+            order = self._order(wrapped, cwd, limits)
+            execution = self._execute(argv[0], order, limits, on_line, cut)
+            if self.backend is None or execution.exit_code is None:
+                return execution
+            planned += 1
+            try:
+                code = self.backend.exit_code(execution.exit_code, execution.output)
+            except SandboxError as error:
+                if planned > REPLAN_LIMIT or not isinstance(error, MountSourceMissing):
+                    raise type(error)(f"{argv[0]} could not be started: {error}.") from None
+            else:
+                return execution.model_copy(update={"exit_code": code})
 
     def _execute(
         self,
@@ -168,8 +152,8 @@ class ProcessSandbox:
             lifeline = ParentPipe()
             self._lifelines.add(lifeline)
         try:
-            pipes = self._launcher.start_command(order, lifeline)
-            return RunningCommand(name, pipes, lifeline, cut).watch(limits, on_line)
+            status, output = self._launcher.start_command(order, lifeline)
+            return RunningCommand(name, status, output, lifeline, cut).watch(limits, on_line)
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
@@ -331,14 +315,6 @@ class ParentPipe:
                 os.close(self._write_end)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommandPipes:
-    """The reading ends of one command's status and output; the reader closes them."""
-
-    status: int
-    output: int
-
-
 class OutputCapture:
     def __init__(self, limit: int) -> None:
         """Keep at most `limit` bytes: one half from the start, the other from the end."""
@@ -380,11 +356,12 @@ class OutputCapture:
 
 class RunningCommand:
     def __init__(
-        self, name: str, pipes: CommandPipes, lifeline: ParentPipe, cut: threading.Event | None
+        self, name: str, status: int, output: int, lifeline: ParentPipe, cut: threading.Event | None
     ) -> None:
+        """Take the reading ends of its status and its output, which are closed at the end."""
         self._name = name
         self._cut = cut
-        self._pipes = pipes
+        self._status, self._output = status, output
         self._lifeline = lifeline
         self._started = time.monotonic()
         self._status_output = b""
@@ -422,7 +399,7 @@ class RunningCommand:
     def _read(self, capture: OutputCapture, *, deadline: float, on_line: Progress) -> bool:
         """Read output and status until the supervisor has ended; return whether the time limit ended it."""
         timed_out = False
-        output, status = self._pipes.output, self._pipes.status
+        output, status = self._output, self._status
         os.set_blocking(output, False)
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
@@ -453,14 +430,12 @@ class RunningCommand:
     def _wait_for_supervisor(self) -> None:
         """Wait for the supervisor to end once its lifeline is cut; kill what can be found if it does not."""
         with selectors.DefaultSelector() as selector:
-            selector.register(self._pipes.status, selectors.EVENT_READ)
+            selector.register(self._status, selectors.EVENT_READ)
             give_up = time.monotonic() + GRACE_SECONDS
-            while selector.select(max(give_up - time.monotonic(), 0.0)) and (
-                data := _read(self._pipes.status)
-            ):
+            while selector.select(max(give_up - time.monotonic(), 0.0)) and (data := _read(self._status)):
                 self._status_output += data
-        os.close(self._pipes.status)
-        os.close(self._pipes.output)
+        os.close(self._status)
+        os.close(self._output)
         if "gone" not in self._report:
             _kill_supervisor(self._report)
 
@@ -498,8 +473,8 @@ class Launcher:
         self._process: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
 
-    def start_command(self, order: Mapping[str, Any], lifeline: ParentPipe) -> CommandPipes:
-        """Order the start of a command.
+    def start_command(self, order: Mapping[str, Any], lifeline: ParentPipe) -> tuple[int, int]:
+        """Order the start of a command, and return the reading ends of its status and its output.
 
         Raises:
             SandboxError: no process can be started here.
@@ -518,7 +493,7 @@ class Launcher:
         finally:
             for descriptor in (status_write, output_write, lifeline.read_end):
                 os.close(descriptor)
-        return CommandPipes(status=status, output=output)
+        return status, output
 
     def close(self) -> None:
         """Let the process end; running commands are not affected."""
