@@ -27,7 +27,7 @@ from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
 from coder.core.verdict_summary import commit_trailers, markdown_report
 from coder.patching import apply
-from coder.python.imports import module_of_path
+from coder.python.source import module_of_path
 from coder.session.context import SessionContext
 from coder.session.judging import verify_change
 from coder.session.report import (

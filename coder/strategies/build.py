@@ -24,8 +24,14 @@ from coder.core.values import Candidate, Patch, Value
 from coder.files.regular_files import read_regular_text
 from coder.patching.plan import ConfinedTree
 from coder.prompting import render_prompt
-from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
-from coder.python.source import parse_module, split_lines
+from coder.python.source import (
+    SOURCE_DIRECTORIES,
+    defined_names,
+    module_of_path,
+    parse_module,
+    split_lines,
+    third_party_modules,
+)
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import SessionContext, Strategy, run_part
 from coder.session.judging import offer_packages

@@ -16,8 +16,15 @@ from coder.core.text import shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.files.regular_files import read_regular_text
 from coder.index.parsers import SyntaxNode, definitions, node_text, parse_syntax
-from coder.python.imports import bound_names
-from coder.python.source import Function, decode_text, dump_node, parse_module, parse_or_empty, split_lines
+from coder.python.source import (
+    Function,
+    bound_names,
+    decode_text,
+    dump_node,
+    parse_module,
+    parse_or_empty,
+    split_lines,
+)
 from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.python.imports import (
+from coder.python.source import (
     ImportedName,
     defined_names,
     list_imports,
