@@ -16,7 +16,7 @@ from coder.core import events
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals, UserMessage
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
-from coder.core.state import outcome_label
+from coder.core.state import Status, outcome_label
 from coder.core.text import join_first, parse_json, sanitize_text, shorten_line
 from coder.core.values import Delivery
 from coder.core.verdict import Verdict, VerdictKind
@@ -238,6 +238,14 @@ STYLES = {
     VerdictKind.BROKEN: "bold red",
     VerdictKind.NOT_TESTED: "bold magenta",
 }
+
+
+def status_parts(status: Status) -> list[str]:
+    """Return the phase of a session, its attempt, verdict, tokens and money, as far as there are any."""
+    spent, attempt = status.spent, f"attempt {status.attempt}" if status.attempt else ""
+    tokens = f"{abbreviate_number(spent.input_tokens + spent.output_tokens)} tokens"
+    cost = (tokens, format_money(spent)) if spent.requests else ()
+    return [part for part in (status.phase, attempt, status.verdict, *cost) if part]
 
 
 def format_spending(spent: UsageTotals) -> list[str]:

@@ -34,9 +34,9 @@ from coder.ui.describe import (
     change_heading,
     current_activity,
     describe_event,
-    format_spending,
     shorten,
     stage_lines,
+    status_parts,
     summarize_arguments,
 )
 
@@ -220,13 +220,7 @@ class LinePrinter:
             return Text("")
         status = self._status
         seconds = (utc_now() - status.started).total_seconds() if status.started else 0.0
-        parts = [
-            status.phase,
-            f"attempt {status.attempt}" if status.attempt else "",
-            *format_spending(status.spent),
-            f"{seconds:.0f} s",
-            self._activity,
-        ]
+        parts = [*status_parts(status), f"{seconds:.0f} s", self._activity]
         return Spinner(
             "dots", Text(shorten(sanitize_text(" · ".join(part for part in parts if part))), "dim")
         )

@@ -16,13 +16,12 @@ from coder.core.text import parse_json, sanitize_text
 from coder.core.verdict import Verdict
 from coder.ui.describe import (
     Line,
-    abbreviate_number,
     change_heading,
     current_activity,
     describe_event,
-    format_money,
     report_body,
     stage_lines,
+    status_parts,
     summarize_arguments,
     summary_lines,
 )
@@ -146,9 +145,8 @@ class Narrator:
         self._add(*_event_widgets(event))
 
     def _show_status(self) -> None:
-        self._status_bar.show(
-            _format_status(self._status), seconds=self._status.seconds, activity=self._activity
-        )
+        status = " · ".join(status_parts(self._status))
+        self._status_bar.show(status, seconds=self._status.seconds, activity=self._activity)
 
     def skip(self, records: Sequence[events.Record]) -> None:
         """Take note of records that are too many to be shown, and say how to see them."""
@@ -191,17 +189,6 @@ class Narrator:
         if lines[0] == self._shown_verdict:
             lines[0] = ""
         self._add(*_summary_widgets(event, lines))
-
-
-def _format_status(status: Status) -> str:
-    attempt = f"attempt {status.attempt}" if status.attempt else ""
-    spent = status.spent
-    cost = (
-        [f"{abbreviate_number(spent.input_tokens + spent.output_tokens)} tokens", format_money(spent)]
-        if spent.requests
-        else []
-    )
-    return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
 
 
 def _event_widgets(event: events.Event) -> Iterable[Widget]:

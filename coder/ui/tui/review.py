@@ -475,9 +475,9 @@ class HunkList(VimScroll, can_focus=False):
 
     def action_decide(self, accepted: bool) -> None:
         """Decide on the focused hunk, and go on to the next one if there is one."""
-        focused = self.current
-        focused.decide(accepted=accepted)
-        if focused is not self.choices[-1]:
+        current = self.current
+        current.decide(accepted=accepted)
+        if current is not self.choices[-1]:
             self.action_move(1)
 
     def action_decide_all(self, accepted: bool) -> None:
