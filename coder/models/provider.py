@@ -3,7 +3,9 @@
 Loading it takes up to a second, since only here are the provider libraries loaded.
 """
 
+import asyncio
 import os
+import random
 import re
 import ssl
 import warnings
@@ -11,6 +13,7 @@ from base64 import b64decode
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
     Iterable,
     Iterator,
@@ -18,7 +21,7 @@ from collections.abc import (
     MutableMapping,
 )
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property, partial
@@ -86,22 +89,74 @@ from coder.models.catalog import (
     find_list_price,
     is_loopback,
 )
-from coder.models.quirks import QuirkClient, ServerQuirks
-from coder.models.request_errors import (
-    MALFORMED_STREAM_ERRORS,
+from coder.models.quirks import (
     NESTING_DEPTH,
-    REQUEST_ERRORS,
+    QuirkClient,
     ReplyLimits,
-    RetryPolicy,
-    find_limit_error,
+    ServerQuirks,
     limit_hooks,
     nesting_depth,
-    request_with_retries,
+)
+from coder.models.request_errors import (
+    MALFORMED_STREAM_ERRORS,
+    REQUEST_ERRORS,
+    find_limit_error,
     translate_error,
 )
-from coder.models.text_protocol import AdaptiveModel, TextProtocolModel, written_calls
+from coder.models.text_protocol import ToolsUnsupported, read_calls, strip_tools, written_calls
 
 ModelFactory = Callable[[httpx2.AsyncClient], Model]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPolicy:
+    """Retry policy: number of tries and pauses.
+
+    A retry repeats the whole request, which is safe because no reply is acted on before it is complete.
+    """
+
+    tries: int = 5
+    first_pause_seconds: float = 1.0
+    longest_pause_seconds: float = 60.0
+    """If a server asks for a longer pause, the error is reported instead."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+    def pause_seconds(self, failures: int, asked_seconds: float | None) -> float:
+        """Return the seconds before the next try: what the server asked for, or an exponential backoff.
+
+        Both are increased by up to a quarter, so that sessions that failed together do not retry together.
+        """
+        doubled = min(self.first_pause_seconds * 2.0 ** (failures - 1), self.longest_pause_seconds)
+        return (doubled if asked_seconds is None else asked_seconds) * (1.0 + self.chance() / 4)
+
+
+async def request_with_retries(
+    ask: Callable[[], Awaitable[Reply]], *, policy: RetryPolicy, report: Callable[[str], None]
+) -> Reply:
+    """Ask until there is a reply; `report` is called with one line before each pause.
+
+    Raises:
+        ModelError: the failure is permanent, or the tries are exhausted.
+    """
+    failures = 0
+    while True:
+        try:
+            return await ask()
+        except ModelError as error:
+            failures += 1
+            requested_seconds = error.retry_after_seconds
+            if not error.retryable or (
+                requested_seconds is not None and requested_seconds > policy.longest_pause_seconds
+            ):
+                raise
+            if failures == policy.tries:
+                raise ModelError(
+                    f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=requested_seconds
+                ) from error
+            pause = policy.pause_seconds(failures, requested_seconds)
+            report(f"{error} Trying again in {pause:.0f} s.")
+        await policy.sleep(pause)
 
 
 class ProviderModel:
@@ -120,12 +175,15 @@ class ProviderModel:
         limits: ReplyLimits | None = None,
         server: GgufServer | None = None,
         images: bool | None = None,
+        tool_calling: bool | None = True,
     ) -> None:
         """Create a model; `server` is what answers inside this process, and lives as long as the model.
 
-        `images` tells whether it accepts images; None: as far as its name or its server tells.
+        `images` tells whether it accepts images; None: as far as its name or its server tells. `tool_calling`
+        tells whether it calls tools natively; None: until the server rejects it.
         """
         self._images = images
+        self._tool_calling = tool_calling
         self._choice = choice
         self._server = server
         self._wire = wire
@@ -155,7 +213,20 @@ class ProviderModel:
         )
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask, with retries; the usage sums all tries whose usage the provider reported."""
+        """Ask, with retries; in plain text where tools are not called natively.
+
+        The usage sums all tries whose usage the provider reported.
+        """
+        if self._tool_calling is not False:
+            try:
+                return written_calls(await self._ask(request, on_delta), request)
+            except ToolsUnsupported:
+                if self._tool_calling:
+                    raise
+                self._tool_calling = False
+        return read_calls(await self._ask(strip_tools(request), on_delta), request)
+
+    async def _ask(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         usages: list[Usage] = []
         try:
             reply = await request_with_retries(
@@ -166,7 +237,7 @@ class ProviderModel:
         except ModelError as error:
             error.usage = _total_usage(usages) if usages else None
             raise
-        return written_calls(reply, request).model_copy(update={"usage": _total_usage(usages)})
+        return reply.model_copy(update={"usage": _total_usage(usages)})
 
     async def _request(
         self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
@@ -653,7 +724,9 @@ def open_model(
     server = GgufServer(Path(choice.model)) if choice.provider == GGUF else None
     if server is not None:
         choice = choice.model_copy(update={"base_url": server.base_url})
-    direct = ProviderModel(
+    if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
+        tool_calling = detect_tool_support(choice.base_url)
+    return ProviderModel(
         choice,
         partial(
             make_model,
@@ -666,9 +739,5 @@ def open_model(
         retry_policy=retry_policy,
         server=server,
         images=images,
+        tool_calling=tool_calling,
     )
-    if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
-        tool_calling = detect_tool_support(choice.base_url)
-    if tool_calling is None:
-        return AdaptiveModel(direct)
-    return direct if tool_calling else TextProtocolModel(direct)

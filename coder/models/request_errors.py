@@ -1,15 +1,8 @@
-"""Errors of model providers, retries, and limits of requests."""
+"""Errors of model providers, as one line with what to do."""
 
-import asyncio
 import json
-import random
 import re
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from functools import partial
 from socket import gaierror
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -17,7 +10,6 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions as wrong
 
 from coder.core.errors import ModelError
-from coder.core.messages import Reply
 from coder.models.catalog import KEY_VARIABLES, ModelChoice, is_loopback
 from coder.models.text_protocol import ToolsUnsupported
 from coder.permissions.secrets import MIN_OWN_LENGTH
@@ -42,13 +34,6 @@ OVERFLOW_ERROR = re.compile(
     r"|maximum number of tokens|exceeds? the (available|model)",
     re.I,
 )
-_UNIT = r"(?:ms|milliseconds?|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)"
-PAUSE = re.compile(
-    rf"\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?(?:{_UNIT}\b[ ,]*|[hm](?=\d)))+)", re.I
-)
-"""The pause that a message asks for, where no header does: `in 17 seconds`, `in 6m0s`."""
-PAUSE_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|mil|[hms])", re.I)
-UNIT_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 NO_TOOLS_ERROR = re.compile(
     r"does not support (tools|tool|function)|endpoints found that support tool"
     r"|tools? (param|choice) requires (--jinja|--enable-auto)"
@@ -116,16 +101,17 @@ def _transient_error(error: Exception, choice: ModelChoice, message: str) -> Mod
     name = choice.name
     match error:
         case wrong.ModelRateLimitError():
+            pause = "" if error.retry_after is None else f" of {error.retry_after:.0f} s"
             return ModelError(
-                f"{name} asks for a pause{_pause_text(error)}: {message}",
+                f"{name} asks for a pause{pause}: {message}",
                 retryable=True,
-                retry_after_seconds=_requested_pause(error),
+                retry_after_seconds=error.retry_after,
             )
         case wrong.ModelUnavailableError() | wrong.ModelServerError():
             return ModelError(
                 f"{name} failed on its side: {message}",
                 retryable=True,
-                retry_after_seconds=_requested_pause(error),
+                retry_after_seconds=error.retry_after,
             )
         case wrong.ModelTimeoutError() | wrong.ModelRequestTimeout() | httpx2.TimeoutException():
             return ModelError(f"{name} did not answer in time: {message}", retryable=True)
@@ -203,200 +189,9 @@ def _provider_message(error: Exception, secret: str) -> str:
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
 
 
-def _requested_pause(error: wrong.ModelAPIError) -> float | None:
-    """Return the seconds that a server asks to wait, by a header or else in words."""
-    if error.retry_after is not None:
-        return error.retry_after
-    match = PAUSE.search(f"{error} {getattr(error, 'body', '')}")
-    parts = PAUSE_PART.findall(match[1]) if match else []
-    return sum(float(number) * UNIT_SECONDS[unit.lower()] for number, unit in parts) if parts else None
-
-
-def _pause_text(error: wrong.ModelAPIError) -> str:
-    seconds = _requested_pause(error)
-    return "" if seconds is None else f" of {seconds:.0f} s"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetryPolicy:
-    """Retry policy: number of tries and pauses.
-
-    A retry repeats the whole request, which is safe because no reply is acted on before it is complete.
-    """
-
-    tries: int = 5
-    first_pause_seconds: float = 1.0
-    longest_pause_seconds: float = 60.0
-    """If a server asks for a longer pause, the error is reported instead."""
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    chance: Callable[[], float] = random.random
-
-    def pause_seconds(self, failures: int, asked_seconds: float | None) -> float:
-        """Return the seconds before the next try: what the server asked for, or an exponential backoff.
-
-        Both are increased by up to a quarter, so that sessions that failed together do not retry together.
-        """
-        doubled = min(self.first_pause_seconds * 2.0 ** (failures - 1), self.longest_pause_seconds)
-        return (doubled if asked_seconds is None else asked_seconds) * (1.0 + self.chance() / 4)
-
-
-async def request_with_retries(
-    ask: Callable[[], Awaitable[Reply]], *, policy: RetryPolicy, report: Callable[[str], None]
-) -> Reply:
-    """Ask until there is a reply; `report` is called with one line before each pause.
-
-    Raises:
-        ModelError: the failure is permanent, or the tries are exhausted.
-    """
-    failures = 0
-    while True:
-        try:
-            return await ask()
-        except ModelError as error:
-            failures += 1
-            requested_seconds = error.retry_after_seconds
-            if not error.retryable or (
-                requested_seconds is not None and requested_seconds > policy.longest_pause_seconds
-            ):
-                raise
-            if failures == policy.tries:
-                raise ModelError(
-                    f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=requested_seconds
-                ) from error
-            pause = policy.pause_seconds(failures, requested_seconds)
-            report(f"{error} Trying again in {pause:.0f} s.")
-        await policy.sleep(pause)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplyLimits:
-    """Limits of one reply; the defaults are several times what the longest real replies need."""
-
-    body_bytes: int = 64 << 20
-    line_bytes: int = 8 << 20
-    seconds: float = 3600.0
-    """From the headers to the last byte; a server on a CPU generates only a few tokens a second."""
-
-
-NESTING_DEPTH = 100
-"""Limit for JSON that a model writes: our tool schemas nest two levels, parsers fail at about a thousand."""
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
-
-
-def limit_hooks(limits: ReplyLimits) -> dict[str, list[Callable[..., Any]]]:
-    """Return httpx event hooks that enforce the limits on each reply, and refuse web pages.
-
-    Compression is not requested; gzip and deflate, which some gateways use nevertheless, are undone before
-    the bytes are counted, others are refused. Hooks are used because a client with its own transport ignores
-    the proxies of the environment.
-    """
-    return {"request": [_request_identity_encoding], "response": [partial(_limit_response, limits)]}
-
-
-def nesting_depth(text: str) -> int:
-    """Return the nesting depth of the brackets of a JSON text, without parsing it."""
-    depth = deepest = 0
-    for match in _BRACKETS.finditer(text):
-        depth += 1 if match[0] in "[{" else -1 if match[0] in "]}" else 0
-        deepest = max(deepest, depth)
-    return deepest
-
-
 def find_limit_error(error: BaseException) -> ModelError | None:
     """Return the ModelError that an SDK has wrapped in one of its own errors."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ModelError):
         cause = cause.__cause__ or cause.__context__
     return cause
-
-
-async def _request_identity_encoding(request: httpx2.Request) -> None:
-    request.headers["Accept-Encoding"] = "identity"
-
-
-async def _limit_response(limits: ReplyLimits, response: httpx2.Response) -> None:
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("", "identity", *COMPRESSIONS):
-        raise ModelError(
-            f"{response.url.host} compressed its reply ({encoding[:40]}) although it was asked not to; "
-            "nothing of it was read."
-        )
-    if response.is_success and response.headers.get("Content-Type", "").lower().startswith("text/html"):
-        raise ModelError(
-            f"{response.url.host} sent a web page instead of a reply of an API: check the base URL, and "
-            "whether a proxy or the network asks you to sign in first."
-        )
-    assert isinstance(response.stream, httpx2.AsyncByteStream)
-    if encoding in COMPRESSIONS:
-        del response.headers["Content-Encoding"]
-        response.stream = _InflatedStream(response.stream, zlib.MAX_WBITS | COMPRESSIONS[encoding])
-    response.stream = _LimitedStream(response.stream, limits, host=response.url.host)
-
-
-COMPRESSIONS = {"gzip": 16, "x-gzip": 16, "deflate": 0}
-"""Compressions that are undone, each with zlib's flag of its header."""
-INFLATED_BYTES = 1 << 16
-
-
-class _InflatedStream(httpx2.AsyncByteStream):
-    """Undoes compression piece by piece, so that limits see each piece before the next is made."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, window: int) -> None:
-        self._stream = stream
-        self._inflater = zlib.decompressobj(window)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            while chunk:
-                try:
-                    piece = self._inflater.decompress(chunk, INFLATED_BYTES)
-                except zlib.error as error:
-                    raise httpx2.DecodingError(str(error)) from error
-                chunk = self._inflater.unconsumed_tail
-                if piece:
-                    yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _LimitedStream(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream, limits: ReplyLimits, *, host: str) -> None:
-        self._stream = stream
-        self._limits = limits
-        self._host = host
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        limits, received, line = self._limits, 0, 0
-        deadline = asyncio.get_running_loop().time() + limits.seconds
-        chunks = aiter(self._stream)
-        while True:
-            try:
-                async with asyncio.timeout_at(deadline):
-                    # A fast server would otherwise never let the loop handle a deadline or a cancellation.
-                    await asyncio.sleep(0)
-                    chunk = await anext(chunks, None)
-            except TimeoutError:
-                raise ModelError(
-                    f"The reply of {self._host} was not complete after {limits.seconds:g} s."
-                ) from None
-            if chunk is None:
-                return
-            received += len(chunk)
-            first, *rest = chunk.split(b"\n")
-            longest = max(line + len(first), *map(len, rest)) if rest else line + len(first)
-            line = len(rest[-1]) if rest else longest
-            if received > limits.body_bytes:
-                raise ModelError(
-                    f"The reply of {self._host} is longer than {limits.body_bytes:,} bytes; the rest was "
-                    "not read."
-                )
-            if longest > limits.line_bytes:
-                raise ModelError(
-                    f"A line in the reply of {self._host} is longer than {limits.line_bytes:,} bytes; "
-                    "the rest was not read."
-                )
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()

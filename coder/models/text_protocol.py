@@ -3,14 +3,12 @@
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
-    Delta,
     Image,
     Message,
     Reply,
@@ -20,7 +18,6 @@ from coder.core.messages import (
     ToolSpec,
     UserMessage,
 )
-from coder.core.ports import Model
 from coder.core.text import parse_json
 
 GUIDE_TEMPLATE = """\
@@ -99,61 +96,17 @@ class ToolsUnsupported(ModelError):
     """The server rejected the request because it contained tools."""
 
 
-class _ModelWrapper:
-    """Facts about the model that a wrapper asks."""
+def read_calls(reply: Reply, request: Request) -> Reply:
+    """Return a reply to a request that was stripped of its tools, with the calls that its text holds.
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_tokens(self) -> int | None:
-        return self._model.context_tokens
-
-    @property
-    def accepts_images(self) -> bool:
-        return self._model.accepts_images
-
-    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        return self._model.maximum_cost_usd(input_tokens, output_tokens)
-
-
-class TextProtocolModel(_ModelWrapper):
-    """Model wrapper that sends requests without tools."""
-
-    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask in plain text and parse the calls of the answer.
-
-        Its raw text is kept, to be sent back unchanged.
-        """
-        reply = await self._model.complete(strip_tools(request), on_delta)
-        raw = reply.message.text
-        is_cut = reply.finish == "length"
-        text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut)
-        message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
-        return Reply(
-            message=message,
-            usage=reply.usage,
-            finish="calls" if calls and reply.finish == "stop" else reply.finish,
-        )
-
-
-class AdaptiveModel(_ModelWrapper):
-    """Model wrapper: native tool calling until the server rejects it, then the text protocol."""
-
-    _is_plain = False
-
-    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask; if tools are rejected, ask again in plain text."""
-        if not self._is_plain:
-            try:
-                return await self._model.complete(request, on_delta)
-            except ToolsUnsupported:
-                self._is_plain = True
-        return await TextProtocolModel(self._model).complete(request, on_delta)
+    The raw text is kept, to be sent back unchanged.
+    """
+    raw = reply.message.text
+    is_cut = reply.finish == "length"
+    text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut)
+    message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
+    finish = "calls" if calls and reply.finish == "stop" else reply.finish
+    return reply.model_copy(update={"message": message, "finish": finish})
 
 
 def strip_tools(request: Request) -> Request:

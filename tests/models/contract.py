@@ -14,8 +14,7 @@ from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMess
 from coder.core.ports import Model
 from coder.models import provider
 from coder.models.catalog import KEY_VARIABLES, ModelChoice
-from coder.models.provider import ProviderModel, open_model
-from coder.models.request_errors import RetryPolicy
+from coder.models.provider import ProviderModel, RetryPolicy, open_model
 from coder.models.scripted import ScriptedCall, ScriptedError, ScriptedModel, ScriptStep
 from tests.models import wires
 from tests.models.fakes import Errors, FakeServer, Turn, Wire, serve

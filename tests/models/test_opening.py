@@ -1,4 +1,5 @@
 import sys
+from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -12,9 +13,7 @@ from coder.core.messages import Request
 from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.provider import ProviderModel, _fitting_effort, open_model
-from coder.models.quirks import ServerQuirks
-from coder.models.request_errors import ReplyLimits
-from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
+from coder.models.quirks import ReplyLimits, ServerQuirks
 from tests.models import wires
 from tests.models.contract import Bench
 from tests.models.fakes import Turn, serve, serve_answers
@@ -25,18 +24,21 @@ HERE = ModelChoice(
 
 
 @pytest.mark.loopback
-def test_tool_calling_can_be_settled_beforehand() -> None:
-    assert isinstance(open_model(HERE, environment={}, tool_calling=True), ProviderModel)
-    assert isinstance(open_model(HERE, environment={}, tool_calling=False), TextProtocolModel)
-    assert isinstance(open_model(HERE.model_copy(update={"base_url": None}), environment={}), AdaptiveModel)
-
-
-@pytest.mark.loopback
-def test_uses_text_protocol_when_template_drops_tools() -> None:
-    with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": false}}'}) as url:
-        assert isinstance(
-            open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocolModel
+@pytest.mark.parametrize(("supports", "settled"), [("true", False), ("false", None)])
+def test_uses_text_protocol_where_user_or_template_says_so(supports: str, settled: bool | None) -> None:
+    props = f'{{"chat_template_caps": {{"supports_tools": {supports}}}}}'.encode()
+    with (
+        serve_answers({"/props": props}) as url,
+        serve(wires.chat_stream, wires.openai_error, [Turn(text="A.")]) as fake,
+    ):
+        model = open_model(
+            HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}, tool_calling=settled
         )
+        assert isinstance(model, ProviderModel)
+        choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
+        model._wire = partial(provider.make_model, dialect="chat", choice=choice, url=choice.base_url)
+        Bench(model).ask()
+        assert ["tools" in request for request in fake.requests] == [False]
 
 
 @pytest.mark.loopback
@@ -54,10 +56,11 @@ def test_uses_text_protocol_when_template_drops_tools() -> None:
 )
 def test_uses_text_protocol_when_server_refuses_tools(refusal: Turn) -> None:
     block = Turn(text='```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```')
-    with serve(wires.chat_stream, wires.openai_error, [refusal, block]) as fake:
+    with serve(wires.chat_stream, wires.openai_error, [refusal, block, Turn(text="Yes.")]) as fake:
         bench = Bench(open_model(HERE.model_copy(update={"base_url": f"{fake.url}/v1"}), environment={}))
         reply, _ = bench.ask()
-        assert ["tools" in request for request in fake.requests] == [True, False]
+        bench.ask()
+        assert ["tools" in request for request in fake.requests] == [True, False, False]
     assert [call.name for call in reply.message.calls] == ["read"]
 
 

@@ -12,7 +12,7 @@ CHOICE = ModelChoice(provider="openai", model="gpt-6-luna", reason="named by a t
 
 
 def http_error(
-    category: type[exceptions.ModelRateLimitError | exceptions.ModelQuotaExceededError] | None,
+    category: type[exceptions.ModelQuotaExceededError] | None,
     status: int,
     message: object,
 ) -> exceptions.ModelHTTPError:
@@ -130,20 +130,3 @@ def test_web_page_instead_of_reply_points_to_base_url() -> None:
     for status in (413, 502):
         error = exceptions.ModelHTTPError(status, "m", body="<html>502 Bad Gateway</html>")
         assert "base URL" not in str(translate_error(error, choice=choice, key=None))
-
-
-@pytest.mark.parametrize(
-    ("message", "seconds"),
-    [
-        ("Rate limit is exceeded. Try again in 17 seconds.", 17),
-        ("Limit 250000, Used 250000, Requested 58487. Please try again in 14.036s. Visit us", 14.036),
-        ("Please try again in 6m0s.", 360),
-        ("Please try again in 500ms.", 0.5),
-        ("Retry after 1 hour 5 minutes", 3900),
-        ("x" * 400 + " Please retry in 38.4s.", 38.4),
-        ("Slow down and try again in a while.", None),
-    ],
-)
-def test_waits_as_long_as_the_message_asks(message: str, seconds: float | None) -> None:
-    error = http_error(exceptions.ModelRateLimitError, 429, {"error": {"message": message}})
-    assert translate_error(error, choice=CHOICE, key=None).retry_after_seconds == seconds

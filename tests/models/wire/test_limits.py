@@ -13,7 +13,7 @@ import pytest
 from coder.core.errors import ModelError
 from coder.models.catalog import ModelChoice
 from coder.models.provider import ProviderModel, make_model
-from coder.models.request_errors import ReplyLimits, nesting_depth
+from coder.models.quirks import ReplyLimits, nesting_depth
 from tests.models import wires
 from tests.models.contract import KEY, WIRES, Bench, record_pauses
 from tests.models.fakes import Turn, Wire, serve

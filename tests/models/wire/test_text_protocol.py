@@ -1,4 +1,3 @@
-import asyncio
 import json
 
 import pytest
@@ -6,19 +5,13 @@ import pytest
 from coder.core.messages import (
     AssistantMessage,
     Message,
+    Reply,
     ToolCall,
     ToolMessage,
     ToolSpec,
     UserMessage,
 )
-from coder.models.scripted import ScriptedModel, ScriptStep
-from coder.models.text_protocol import (
-    AdaptiveModel,
-    TextProtocolModel,
-    ToolsUnsupported,
-    parse_reply,
-    strip_tools,
-)
+from coder.models.text_protocol import parse_reply, read_calls, strip_tools
 from tests.models.contract import ASKED, READ
 
 PATCH = ToolSpec(
@@ -112,23 +105,18 @@ def test_lists_tools_in_system_prompt_only() -> None:
 
 def test_sends_reply_unchanged_and_results_as_user_text() -> None:
     raw = 'I look.\n```json\n{"name":"read","arguments":{"path":"a.py"}}\n```\n'
-    inner = ScriptedModel([ScriptStep(text=raw), ScriptStep(text="It is line 7.")])
-    model = TextProtocolModel(inner)
-    reply = asyncio.run(model.complete(ASKED, lambda _delta: None))
+    reply = read_calls(Reply(message=AssistantMessage(text=raw)), ASKED)
     (call,) = reply.message.calls
     result = ToolMessage(call_id=call.id, name="read", text="7: return 1", ok=True)
     error = ToolMessage(call_id="2", name="read", text="no such file", ok=False)
     more: tuple[Message, ...] = (*ASKED.messages, reply.message, result, error, UserMessage(text="Go on."))
-    assert (
-        asyncio.run(model.complete(ASKED.model_copy(update={"messages": more}), lambda _delta: None)).finish
-        == "stop"
-    )
-    assert inner.requests[1].messages == (
+    sent = strip_tools(ASKED.model_copy(update={"messages": more}))
+    assert sent.messages == (
         UserMessage(text="It is broken."),
         AssistantMessage(text=raw),
         UserMessage(text="Result of read:\n7: return 1\n\nError of read:\nno such file\n\nGo on."),
     )
-    assert inner.requests[1].system == inner.requests[0].system
+    assert sent.system == strip_tools(ASKED).system
 
 
 def test_writes_native_calls_as_blocks() -> None:
@@ -143,13 +131,3 @@ def test_writes_native_calls_as_blocks() -> None:
     assert parse_reply(message.text, TOOLS, prefix="c")[1] == (
         ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
     )
-
-
-async def test_switches_permanently_when_tools_are_refused() -> None:
-    inner = ScriptedModel(
-        [ToolsUnsupported("m does not support tools."), ScriptStep(text="A."), ScriptStep(text="B.")]
-    )
-    model = AdaptiveModel(inner)
-    replies = [(await model.complete(ASKED, lambda _delta: None)).message.text for _ in range(2)]
-    assert replies == ["A.", "B."]
-    assert [len(request.tools) for request in inner.requests] == [1, 0, 0]
