@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path
@@ -158,10 +159,7 @@ def render_window(
     file_definitions: Sequence[Definition],
     most: int = MOST_CHARACTERS,
 ) -> str:
-    """Show lines `first` to `last`, as many as fit into `most` characters, below the headers of their scopes.
-
-    What is above and below is summarized.
-    """
+    """Show lines `first` to `last`, as many as fit into `most` characters, below the headers of their scopes."""
     total = len(source.lines)
     requested_last = min(last, total)
     last = min(requested_last, first + MOST_LINES - 1)
@@ -174,10 +172,7 @@ def render_window(
         for definition in enclosing_definitions(first, file_definitions)
         if definition.line < first
     ]
-    head = (
-        f"{escape_path(path)}, lines {first}-{last} of {total} ({_above(first, file_definitions)}; "
-        f"{_below(last, total, file_definitions)})"
-    )
+    head = f"{escape_path(path)}, lines {first}-{last} of {total}"
     encoding_note = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
     clip_note = []
     if last < requested_last:
@@ -190,36 +185,6 @@ def render_window(
             f"before=0.{f' Left out: {omitted}.' if omitted else ''}"
         ]
     return "\n".join([head, *encoding_note, *headers, *(["      ..."] if headers else []), body, *clip_note])
-
-
-def _above(first: int, file_definitions: Sequence[Definition]) -> str:
-    """Describe the lines above, and the definition that ends there."""
-    if first <= 1:
-        return "starts at the top"
-    ended_scopes = [
-        definition
-        for definition in file_definitions
-        if definition.kind != "variable" and definition.end < first
-    ]
-    nearest = max(ended_scopes, key=lambda definition: (definition.end, -definition.start), default=None)
-    return (
-        f"{format_count(first - 1, 'line')} above{f': {nearest.name} at {nearest.line}' if nearest else ''}"
-    )
-
-
-def _below(last: int, total: int, file_definitions: Sequence[Definition]) -> str:
-    """Describe the lines below: the end of the open scope, and the next definition."""
-    if last >= total:
-        return "ends at the bottom"
-    scopes = [scope for scope in file_definitions if scope.kind != "variable"]
-    open_scopes = [
-        f"{scope.name} to {scope.end}"
-        for scope in scopes
-        if scope.start <= last < scope.end and scope.kind != "class"
-    ][-1:]
-    next_scopes = [f"{scope.name} at {scope.line}" for scope in scopes if scope.start > last][:1]
-    scope_note = ", ".join([*open_scopes, *next_scopes])
-    return f"{format_count(total - last, 'line')} below{f': {scope_note}' if scope_note else ''}"
 
 
 OUTLINE_CHARACTERS = 10_000
@@ -236,20 +201,10 @@ def outline(path: str, line_count: int, file_definitions: Sequence[Definition]) 
     return "\n".join([f"{head}{note}", *fitting_lines, f"... {len(lines) - len(fitting_lines)} more"])
 
 
-def _full_line(definition: Definition) -> str:
-    return replace_control_characters(
-        f"{_short_line(definition)}{f'  # {definition.summary}' if definition.summary else ''}"
-    )
-
-
-def _short_line(definition: Definition) -> str:
-    return replace_control_characters(
-        f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}"
-    )
-
-
-def _is_code(definition: Definition) -> bool:
-    return definition.kind != "variable"
+def _line(definition: Definition, *, has_summary: bool) -> str:
+    summary = f"  # {definition.summary}" if has_summary and definition.summary else ""
+    indent = "  " * definition.name.count(".")
+    return replace_control_characters(f"{definition.line:>5}| {indent}{definition.signature}{summary}")
 
 
 def _is_top_level(definition: Definition) -> bool:
@@ -257,10 +212,13 @@ def _is_top_level(definition: Definition) -> bool:
 
 
 DETAILS: tuple[tuple[str, Callable[[Definition], bool], Callable[[Definition], str]], ...] = (
-    ("", lambda _: True, _full_line),
-    (" (without variables)", _is_code, _full_line),
-    (" (without variables and docstrings)", _is_code, _short_line),
-    (" (top level only)", _is_top_level, _short_line),
+    ("", lambda _: True, partial(_line, has_summary=True)),
+    (
+        " (without variables and docstrings)",
+        lambda definition: definition.kind != "variable",
+        partial(_line, has_summary=False),
+    ),
+    (" (top level only)", _is_top_level, partial(_line, has_summary=False)),
 )
 """Levels of detail in descending order: note, filter of definitions, and line format."""
 

@@ -9,7 +9,7 @@ from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
 from coder.index import Definition, definitions
 from coder.tools.support.listing import list_directory
-from coder.tools.support.symbols import describe_reach, describe_symbol, group_by_definition, sample_places
+from coder.tools.support.symbols import describe_reach, describe_symbol, group_by_definition
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,
@@ -72,9 +72,7 @@ def search(
     result = _search_files(workspace, pattern, where, options=options, context=context)
     if result.count:
         return _report(workspace, result, context=context)
-    return _no_match_message(
-        workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, result=result
-    )
+    return _no_match_message(workspace, pattern, where=where, glob=glob, result=result)
 
 
 def _search_files(
@@ -220,37 +218,13 @@ def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
 
 
 def _no_match_message(
-    workspace: Workspace,
-    pattern: str,
-    *,
-    where: str,
-    glob: str,
-    literal: bool,
-    ignore_case: bool,
-    result: SearchResult,
+    workspace: Workspace, pattern: str, *, where: str, glob: str, result: SearchResult
 ) -> str:
     place = "" if where == "." else f" in {where}"
     message = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
     if result.cut:
         return f"{message} The search ended early: {result.cut}. Narrow it with path= or glob=."
-    wider = (
-        ("with ignore_case=true", where, _options(glob=glob, literal=literal, ignore_case=True), ignore_case),
-        (
-            "elsewhere in the repository",
-            ".",
-            _options(glob="", literal=literal, ignore_case=False),
-            not (glob or place),
-        ),
-    )
-    for how, path, options, is_same in wider:
-        hits = (
-            ()
-            if is_same
-            else grep(workspace.root, pattern, path=path, options=options, deny_read=workspace.deny_read).hits
-        )
-        if hits:
-            return f"{message} {format_count(len(hits), 'match')} {how}, such as {sample_places(hits)}."
     name = pattern.rpartition(".")[2]
     if name.isidentifier() and (near := workspace.index.refresh().similar_names(name, 4)):
         return f"{message} Near names that are defined: {', '.join(near)}."
-    return f"{message} Try a shorter or more general pattern."
+    return f"{message} Try a shorter or more general pattern, ignore_case=true, or all of the repository."

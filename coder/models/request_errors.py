@@ -20,6 +20,8 @@ MALFORMED_STREAM_ERRORS = (ValueError, TypeError, AttributeError, LookupError, A
 """Exceptions of the SDKs for stream events that are JSON but not of the documented shape."""
 QUOTED_CHARACTERS = 200
 TOO_LARGE = 413
+RATE_LIMIT_SECONDS = 20.0
+"""Pause for a rate limit whose reply has no `Retry-After`."""
 TRANSIENT_ERROR = re.compile(
     r"overload|loading|rate.?limit|time.?out|temporar|try again|retry|unavailable|busy|server.?error|internal"
     r"|\"(?:code|status)\": \"?(?:408|409|425|429|5\d\d)\b",
@@ -101,11 +103,11 @@ def _transient_error(error: Exception, choice: ModelChoice, message: str) -> Mod
     name = choice.name
     match error:
         case wrong.ModelRateLimitError():
-            pause = "" if error.retry_after is None else f" of {error.retry_after:.0f} s"
+            pause = RATE_LIMIT_SECONDS if error.retry_after is None else error.retry_after
             return ModelError(
-                f"{name} asks for a pause{pause}: {message}",
+                f"{name} asks for a pause of {pause:.0f} s: {message}",
                 retryable=True,
-                retry_after_seconds=error.retry_after,
+                retry_after_seconds=pause,
             )
         case wrong.ModelUnavailableError() | wrong.ModelServerError():
             return ModelError(

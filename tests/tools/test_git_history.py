@@ -24,33 +24,6 @@ def test_blames_at_most_sixty_lines(tmp_path: Path) -> None:
     )
 
 
-def test_queries_symbol_at_its_lines_in_base(tmp_path: Path) -> None:
-    base = "class Box:\n    def size(self):\n        return 1\n"
-    space = workspace(
-        tmp_path, {"box.py": f"import sys\n\n\n{base}"}, history=FakeHistory(files={"box.py": base})
-    )
-    assert call_tool(git_history, space, path="box.py", symbol="Box.size").startswith(
-        "Lines 2-3 of box.py were made by\nblame box.py 2 3\n"
-    )
-    assert call_refused_tool(git_history, space, path="box.py", symbol="weight") == (
-        "box.py did not define 'weight' when the session began. It defined: Box, Box.size."
-    )
-
-
-def test_maps_moved_lines_to_base(tmp_path: Path) -> None:
-    base = "".join(f"{number}\n" for number in range(1, 21))
-    now = base.replace("10\n", "ten\nand a half\n")
-    space = workspace(tmp_path, {"a.txt": now}, history=FakeHistory(files={"a.txt": base}))
-    for line_range, base_range in {
-        (2, 3): "2-3",
-        (12, 13): "11-12",
-        (10, 11): "10-10",
-        (9, 12): "9-11",
-    }.items():
-        answer = call_tool(git_history, space, path="a.txt", line=line_range[0], last_line=line_range[1])
-        assert answer.startswith(f"Lines {base_range} of a.txt")
-
-
 def test_shows_commit_and_registers_its_files(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"src/box.py": ""})
     assert call_tool(git_history, space, commit="abc123") == "show abc123 None: changed src/box.py:3"
@@ -64,7 +37,7 @@ def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
     assert "leads out of the repository" in call_refused_tool(git_history, space, path="../x")
     assert (
         call_refused_tool(git_history, space, line=3)
-        == "A line or symbol needs the path of its file, which search tells."
+        == "A line needs the path of its file, which search tells."
     )
     assert call_refused_tool(git_history, space, path="new.py", line=3) == (
         "new.py is no text file that git had when the session began, so it has no history."

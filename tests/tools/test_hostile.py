@@ -232,9 +232,6 @@ def test_reports_empty_tree(tmp_path: Path, begin: Callable[[Path], object]) -> 
     space = workspace(tmp_path / "tree")
     space.history = GitHistory(git=find_checkout(repo(tmp_path / "other", {})).git, revision="HEAD")
     assert call_tool(search, space, pattern="") == "No files below the root."
-    assert (
-        call_tool(search, space, pattern="needle")
-        == "No match for 'needle'. Try a shorter or more general pattern."
-    )
+    assert call_tool(search, space, pattern="needle").startswith("No match for 'needle'. Try a shorter")
     assert call_refused_tool(read, space, path="plain.py").startswith("plain.py does not exist.")
     assert call_tool(git_history, space).endswith("Ada: start")

@@ -12,7 +12,7 @@ BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b
 def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     assert call_tool(read, space, path="box.py", line=6, before=0, after=0) == (
-        "box.py, lines 6-6 of 7 (5 lines above; 1 line below: Box.size to 7)\n"
+        "box.py, lines 6-6 of 7\n"
         "    1| class Box:\n"
         "    4|     def size(self):\n"
         "      ...\n"
@@ -24,7 +24,7 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     for symbol in ("Box.size", "size", "shop.box.Box.size"):
         assert call_tool(read, space, path="box.py", symbol=symbol) == (
-            "box.py, lines 4-7 of 7 (3 lines above; ends at the bottom)\n"
+            "box.py, lines 4-7 of 7\n"
             "    1| class Box:\n"
             "      ...\n"
             "    4|     def size(self):\n"

@@ -12,7 +12,7 @@ CHOICE = ModelChoice(provider="openai", model="gpt-6-luna", reason="named by a t
 
 
 def http_error(
-    category: type[exceptions.ModelQuotaExceededError] | None,
+    category: type[exceptions.ModelRateLimitError | exceptions.ModelQuotaExceededError] | None,
     status: int,
     message: object,
 ) -> exceptions.ModelHTTPError:
@@ -30,6 +30,11 @@ def http_error(
             "your current quota. "
             "Top it up, or take another with --model.",
             False,
+        ),
+        (
+            http_error(exceptions.ModelRateLimitError, 429, {"message": "Please try again in 14.036s."}),
+            "openai:gpt-6-luna asks for a pause of 20 s: HTTP 429, Please try again in 14.036s.",
+            True,
         ),
         (
             exceptions.ModelTimeoutError("m", "Request timed out."),
