@@ -9,9 +9,9 @@ from itertools import chain, starmap
 from typing import Any, Literal, NamedTuple
 
 from coder.core.ports import AnswerClasses
-from coder.core.value_text import ARGUMENTS, STATE, common_length, shorten_value
 from coder.core.values import Value
-from coder.core.verdict import BehaviorExample, BehaviorReport, Effect, Finding, describe_example
+from coder.core.verdict import BehaviorExample, BehaviorReport, Effect, Finding
+from coder.core.verdict_summary import ARGUMENTS, STATE, common_length, describe_example, shorten_value
 
 NOT_COMPARED = "not compared"
 MISSING = "missing"

@@ -90,7 +90,7 @@ def _table(
     label: str, functions: list["ComparedFunction"], comparison: "BehaviorComparison | None"
 ) -> list[str]:
     """Return the lines of the text output: a summary, then the functions that differ with examples."""
-    from coder.core.verdict import describe_example
+    from coder.core.verdict_summary import describe_example
     from coder.workspace.workspace import format_count
 
     totals = _totals(functions)

@@ -1,15 +1,12 @@
 """Verdict, evidence, and the values that they are made of."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from coder.core.paths import test_function_of
-from coder.core.value_text import shorten_results, shorten_value
 from coder.core.values import EventValue, Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -452,14 +449,6 @@ class BehaviorReport(EventValue):
     """The most telling differences, and answers as before near the targets; at most five."""
 
 
-def describe_example(example: BehaviorExample) -> str:
-    """Return a call with what it gave and gives, each shortened around the difference."""
-    if example.before == example.after:
-        return f"{shorten_value(example.call)}  {shorten_value(example.after)}  as before"
-    before, after = shorten_results(example.before, example.after)
-    return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
-
-
 _LISTED_TESTS = re.compile(
     r"(?!The issue's )(?P<text>(?:[^`:]|`[^`]*`|:(?! ))*): (?P<names>.*?)(?P<example>; the issue's .*)?",
     re.DOTALL,
@@ -614,20 +603,6 @@ class ReproductionResult(Value):
     results: tuple[TestResult, ...] = ()
     obstacle: str = ""
     """Why no test can run, without the patch either; empty if some can."""
-
-
-_KINDS: dict[TargetKind, tuple[str, str]] = {
-    "edited": ("existing test edited by the change", "existing tests edited by the change"),
-    "new": ("new test written with the change", "new tests written with the change"),
-}
-
-
-def describe_proof(verdict: Verdict) -> str:
-    """Return how many tests that went from red to green the change edits or adds; empty if none."""
-    functions = {(test_function_of(test), kind) for test, kind in verdict.target_kinds.items()}
-    counts = Counter(kind for _, kind in functions)
-    kinds = [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _KINDS.items() if counts[kind]]
-    return "; ".join(kinds)
 
 
 def failure_signature(result: TestResult) -> str:

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from coder.core.paths import match_test_ids
 from coder.core.ports import AnswerClasses, Edit, Progress, TestRunner, Tracer, Trials
-from coder.core.value_text import shorten_value
 from coder.core.values import Proposal, Proposals, Suspect
+from coder.core.verdict_summary import shorten_value
 from coder.files.regular_files import temporary_edits
 from coder.index.index import SymbolIndex
 from coder.python.source import PythonSource, dump_node, parse_module

@@ -22,10 +22,9 @@ from coder.core.state import (
     reviewer_findings,
 )
 from coder.core.text import first_line, sanitize_text
-from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
-from coder.core.verdict_summary import commit_trailers, markdown_report
+from coder.core.verdict_summary import commit_trailers, markdown_report, shorten_value
 from coder.patching import apply
 from coder.python.source import module_of_path
 from coder.session.context import SessionContext

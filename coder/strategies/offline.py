@@ -14,9 +14,9 @@ from coder.core.paths import SOURCE_SUFFIXES, test_file_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
 from coder.core.text import join_first
-from coder.core.value_text import ELLIPSIS
 from coder.core.values import Candidate, Patch, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
+from coder.core.verdict_summary import ELLIPSIS
 from coder.index.index import SymbolIndex
 from coder.index.snapshot import IndexedPlace
 from coder.patching import apply

@@ -12,8 +12,8 @@ from coder.core.phases import REPAIR, REVIEW, PhaseName
 from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Hunk, Patch
-from coder.core.verdict import BehaviorExample, Verdict, describe_example
-from coder.core.verdict_summary import summarize_failures
+from coder.core.verdict import BehaviorExample, Verdict
+from coder.core.verdict_summary import describe_example, summarize_failures
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, split_lines

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.text import cut_after_line
-from coder.core.value_text import shorten_results, shorten_value
+from coder.core.verdict_summary import shorten_results, shorten_value
 
 PERIODS = [f"Period({start}, {start + 90})" for start in range(0, 1080, 90)]
 LIST = f"[{', '.join(PERIODS)}]"

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.paths import extract_node_ids
-from coder.core.verdict import Verdict, describe_proof
+from coder.core.verdict import Verdict
+from coder.core.verdict_summary import describe_proof
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.example import IssueCode
 from coder.verify.issue import Purpose

@@ -16,7 +16,8 @@ from textual.widgets import Input, Static, TextArea
 from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
 from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
-from coder.core.verdict import Verdict, describe_example
+from coder.core.verdict import Verdict
+from coder.core.verdict_summary import describe_example
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import render_hunk
