@@ -83,9 +83,6 @@ TAG_PREFIX = re.compile(r"(?<=<)(/?)([\uff5c|])DSML\2")
 """DeepSeek's mark in front of the names of Anthropic's elements."""
 STRAY_END = re.compile(r"\s*</(?:tool_?calls?|function_?calls?)>\s*\Z")
 OBJECT_START = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
-OBJECT_GAP = re.compile(r"\}\s*\{")
-CALL_SHAPES = ({"name", "arguments"}, {"name", "parameters"})
-"""Keys of an object that is a call and nothing else."""
 CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call", "tool_use"}
 JSON_TAGS = {"json", "xml", ""}
 """Blocks with these tags are calls only if they name a tool."""
@@ -162,44 +159,37 @@ def parse_reply(
 def written_calls(reply: Reply, request: Request) -> Reply:
     """Return a reply without calls with those that it holds as text, as some servers pass them on.
 
-    Marked blocks are calls, as is a block for calls at the end, and a reply that is nothing but calls;
-    JSON beside prose is only if a tool takes its arguments, since an answer may show such text.
+    Marked blocks are calls, as is a block for calls at the end; JSON is one only if a tool takes its
+    arguments, since an answer may show such text.
     """
     message = reply.message
     if message.calls or not request.tools or not message.text.strip():
         return reply
-    is_cut = reply.finish == "length"
+    prefix = f"text_{len(request.messages)}"
     raw = TAG_PREFIX.sub(r"\1", message.text)
-    text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut)
-    marked = any(_is_marked(match) for match in CALL_BLOCK.finditer(raw.rstrip()))
-    specs = {tool.name: tool for tool in request.tools}
-    if not marked or not calls:
+    text, calls = parse_reply(raw, request.tools, prefix=prefix, is_cut=reply.finish == "length")
+    if not (calls and any(_is_marked(match) for match in CALL_BLOCK.finditer(raw.rstrip()))):
+        specs = {tool.name: tool for tool in request.tools}
         content = message.text.strip()
         fence = CALL_BLOCK.fullmatch(content)
         if fence and (fence["tag"] or "").lower() in JSON_TAGS:
             content = (fence["body"] or content).strip()
         if not calls:
-            text, calls = _bare_calls(content, specs, prefix=f"text_{len(request.messages)}")
-        if not _are_calls(content):
-            calls = tuple(
-                call for call in calls if call.name in specs and _fits(call.arguments, specs[call.name])
-            )
-        diffs = any(match["tag"] in DIFF_TAGS for match in CALL_BLOCK.finditer(message.text))
-        if not calls or diffs:
+            text, calls = _bare_calls(content, specs, prefix=prefix)
+        calls = tuple(
+            call for call in calls if call.name in specs and _fits(call.arguments, specs[call.name])
+        )
+        if not calls or any(match["tag"] in DIFF_TAGS for match in CALL_BLOCK.finditer(message.text)):
             return reply
-    text = STRAY_END.sub("", text)
-    changed = message.model_copy(update={"text": text, "calls": calls, "opaque": ""})
+    message = message.model_copy(update={"text": STRAY_END.sub("", text), "calls": calls, "opaque": ""})
     return reply.model_copy(
-        update={"message": changed, "finish": "calls" if reply.finish == "stop" else reply.finish}
+        update={"message": message, "finish": "calls" if reply.finish == "stop" else reply.finish}
     )
 
 
 def _is_marked(block: re.Match[str]) -> bool:
-    """Tell whether a block can be nothing but calls: by its marks, or at the end by its tag and form."""
-    if block["tag"] is None:
-        return True
-    ends = block.end() == len(block.string)
-    return ends and block["tag"].lower() in CALL_TAGS and _are_calls(block["body"].strip())
+    """Tell whether a block can be nothing but calls: by its marks, or at the end by its tag."""
+    return block["tag"] is None or (block.end() == len(block.string) and block["tag"].lower() in CALL_TAGS)
 
 
 def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
@@ -214,20 +204,6 @@ def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tup
     return prose, tuple(
         ToolCall(id=f"{prefix}_{index}", name=name, arguments=arguments)
         for index, (name, arguments) in enumerate(found)
-    )
-
-
-def _are_calls(text: str) -> bool:
-    """Return whether a text is one or several objects in the form of calls, and nothing else."""
-    try:
-        values = parse_json(f"[{OBJECT_GAP.sub('},{', text)}]")
-    except (ValueError, RecursionError):
-        return False
-    values = values[0] if len(values) == 1 and isinstance(values[0], list) else values
-    inner = [value.get("function", value) if isinstance(value, dict) else value for value in values]
-    return bool(inner) and all(
-        isinstance(value, dict) and set(value) in CALL_SHAPES and isinstance(value["name"], str)
-        for value in inner
     )
 
 

@@ -390,29 +390,10 @@ def test_text_that_shows_code_is_no_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        (UNKNOWN, ["web_search"]),
-        (f"{UNKNOWN}\n{UNKNOWN}", ["web_search"] * 2),
-        (f"[{UNKNOWN}, {UNKNOWN}]", ["web_search"] * 2),
-        (f'{{"name": "read", "arguments": {{"path": "}} {{"}}}}\n{UNKNOWN}', ["read", "web_search"]),
-        (f'{{"type": "function", "function": {UNKNOWN}}}', ["web_search"]),
-        (f"```json\n{UNKNOWN}\n```", ["web_search"]),
-        (f"```\n{UNKNOWN}\n{UNKNOWN}\n```", ["web_search"] * 2),
-        ('```json\n{"name": "read", "arguments": {"file": "a.py"}}\n```', ["read"]),
-    ],
-)
-def test_a_reply_of_calls_alone_is_passed_on_to_be_refused(text: str, names: list[str]) -> None:
-    reply = exchange(Server(text=text)).reply
-    assert ([call.name for call in reply.message.calls], reply.message.text) == (names, "")
-
-
-@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("<tool_call>\n{broken\n</tool_call>", "tool"),
         ('<tool_call>{"name": "open", "arguments": {}}</tool_call>', "open"),
-        ('{"name": "read", "arguments": {"file": "a.py"}}', "read"),
         ('<tool_call>{"name": "read", "arguments": {"file": 1}}</tool_call>', "read"),
         ('<function=read>{"path": "a.py</function>', "read"),
         (f"I look first.\n```tool\n{UNKNOWN}\n```", "web_search"),
