@@ -159,8 +159,8 @@ def parse_reply(
 def written_calls(reply: Reply, request: Request) -> Reply:
     """Return a reply without calls with those that it holds as text, as some servers pass them on.
 
-    Marked blocks are calls, as is a block for calls at the end; JSON is one only if a tool takes its
-    arguments, since an answer may show such text.
+    Marked blocks are calls, as is a block for calls at the end; JSON is one if it names a tool, and beside
+    prose only if that takes its arguments, since an answer may show such text.
     """
     message = reply.message
     if message.calls or not request.tools or not message.text.strip():
@@ -177,7 +177,9 @@ def written_calls(reply: Reply, request: Request) -> Reply:
         if not calls:
             text, calls = _bare_calls(content, specs, prefix=prefix)
         calls = tuple(
-            call for call in calls if call.name in specs and _fits(call.arguments, specs[call.name])
+            call
+            for call in calls
+            if call.name in specs and (not text or _fits(call.arguments, specs[call.name]))
         )
         if not calls or any(match["tag"] in DIFF_TAGS for match in CALL_BLOCK.finditer(message.text)):
             return reply

@@ -395,6 +395,8 @@ def test_text_that_shows_code_is_no_call() -> None:
         ("<tool_call>\n{broken\n</tool_call>", "tool"),
         ('<tool_call>{"name": "open", "arguments": {}}</tool_call>', "open"),
         ('<tool_call>{"name": "read", "arguments": {"file": 1}}</tool_call>', "read"),
+        ('{"name": "read", "arguments": {"file": "a.py"}}', "read"),
+        ('```json\n{"name": "read", "arguments": {"file": "a.py"}}\n```', "read"),
         ('<function=read>{"path": "a.py</function>', "read"),
         (f"I look first.\n```tool\n{UNKNOWN}\n```", "web_search"),
     ],
