@@ -104,27 +104,14 @@ def _component_state(component: Component, present: Collection[str], newest: Seq
 
 def _attempts_section(records: Sequence[events.Record]) -> str:
     lines: list[str] = []
-    count = 0
-    ideas: dict[str, str] = {}
-    paths: dict[str, tuple[str, ...]] = {}
-    for record in records:
-        match record.event:
-            case events.NoteMade(candidate=candidate, note=Sites() | Diagnosis() | Done() as note):
-                ideas[candidate] = (
-                    note.summary if not isinstance(note, Done) else ideas.get(candidate) or note.summary
-                )
-            case events.FilesChanged(candidate=candidate, paths=changed_paths):
-                paths[candidate] = changed_paths
-            case events.Verified(candidate=candidate, verdict=verdict) if not verdict.is_examinable:
-                count += 1
-                lines.append(
-                    f"{count}. {first_line(ideas.pop(candidate, ''))[:200] or 'A change'} "
-                    f"({', '.join(paths.get(candidate, ()))}): "
-                    f"{verdict.reason}"
-                )
-                lines += [f"   - {_describe_failure(result)}" for result in verdict.failures[:3]]
-            case events.CandidateDropped(candidate=candidate, reason=reason):
-                lines.append(f"- {candidate} went no further: {first_line(reason)[:200]}")
+    for attempt in attempted_changes(records):
+        if attempt.verdict.is_examinable:
+            continue
+        idea = first_line(attempt.idea)[:200] or "A change"
+        lines.append(f"{attempt.number}. {idea} ({', '.join(attempt.paths)}): {attempt.verdict.reason}")
+        lines += [f"   - {_describe_failure(result)}" for result in attempt.verdict.failures[:3]]
+    dropped = events.events_of(records, events.CandidateDropped)
+    lines += [f"- {event.candidate} went no further: {first_line(event.reason)[:200]}" for event in dropped]
     return "\n".join(["## What was tried", *lines]) if lines else ""
 
 
@@ -157,6 +144,9 @@ class AttemptedChange(NamedTuple):
     """Its place among all verifications of the session, from 1, as the report lists them."""
     diff: str
     verdict: Verdict
+    paths: tuple[str, ...] = ()
+    idea: str = ""
+    """What was to be changed, from the newest note."""
 
     @property
     def rank(self) -> tuple[int, int, int, int]:
@@ -168,20 +158,25 @@ class AttemptedChange(NamedTuple):
 
 def attempted_changes(records: Sequence[events.Record]) -> tuple[AttemptedChange, ...]:
     """Return all changes of a session that were verified, the oldest first."""
-    diffs: dict[str, str] = {}
+    ideas: dict[str, str] = {}
+    changes: dict[str, events.FilesChanged] = {}
     attempts: list[AttemptedChange] = []
     for record in records:
         match record.event:
-            case events.FilesChanged(candidate=candidate, diff=diff):
-                diffs[candidate] = diff
-            case events.Verified(candidate=candidate, verdict=verdict):
-                if (
-                    attempts
-                    and attempts[-1].verdict.is_examinable
-                    and verdict.tree == attempts[-1].verdict.tree
-                ):
-                    attempts.pop()  # this is its second verdict
-                attempts.append(AttemptedChange(len(attempts) + 1, diffs.get(candidate, ""), verdict))
+            case events.NoteMade(candidate=name, note=Done(summary=text)):
+                ideas[name] = ideas.get(name) or text
+            case events.NoteMade(candidate=name, note=Sites(summary=text) | Diagnosis(summary=text)):
+                ideas[name] = text
+            case events.FilesChanged(candidate=name) as change:
+                changes[name] = change
+            case events.Verified(candidate=name, verdict=verdict):
+                former = attempts[-1] if attempts else None
+                if former and former.verdict.is_examinable and verdict.tree == former.verdict.tree:
+                    attempts[-1] = former._replace(verdict=verdict)  # this is its second verdict
+                    continue
+                diff, paths = (changes[name].diff, changes[name].paths) if name in changes else ("", ())
+                idea = ideas.pop(name, "")
+                attempts.append(AttemptedChange(len(attempts) + 1, diff, verdict, paths, idea))
     return tuple(attempts)
 
 
