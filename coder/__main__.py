@@ -43,7 +43,7 @@ def main() -> None:
 
 def _run_until_signal() -> object:
     """Run the command line; SIGINT and SIGTERM interrupt it, and end this process soon in any case."""
-    from coder.cli.ending import COMMAND_SECONDS, INTERRUPTED, end_now, end_on_signals
+    from coder.cli.running import COMMAND_SECONDS, INTERRUPTED, end_now, end_on_signals
 
     with end_on_signals(_interrupt, seconds=COMMAND_SECONDS):
         try:
@@ -63,12 +63,12 @@ def _run() -> int:
     opens_interface = not sys.argv[1:] and "_CODER_COMPLETE" not in os.environ
     if opens_interface and sys.stdin.isatty() and sys.stdout.isatty():
         # Without the parser of the command line, which takes as long as half of a Textual application.
-        from coder.cli.ending import report_errors
+        from coder.cli.running import report_errors
         from coder.cli.tui import run_tui
 
         return report_errors(lambda: run_tui(flags={}))
     if call := _find_direct_call(sys.argv[1:]):
-        from coder.cli.ending import report_errors
+        from coder.cli.running import report_errors
 
         return report_errors(call)
     from coder.cli.app import run_command_line

@@ -46,7 +46,7 @@ def _make_judge(*, unsafe_no_sandbox: bool) -> "Judge":
 
     def judge(**change: Any) -> "Result":
         from coder import api  # which takes long to load, and only a change is judged
-        from coder.cli.ending import clean_up_if_killed, end_on_signals
+        from coder.cli.running import clean_up_if_killed, end_on_signals
 
         stop = Event()
         timer = Timer(SECONDS - MARGIN_SECONDS, stop.set)

@@ -28,7 +28,6 @@ from coder.cli import (
     verify,
     why,
 )
-from coder.cli.ending import report_errors
 from coder.cli.options import (
     LIMITS,
     MODEL,
@@ -38,6 +37,7 @@ from coder.cli.options import (
     is_at_terminal,
     with_options,
 )
+from coder.cli.running import report_errors
 from coder.core.text import explain_invalid_value, suggest_name
 
 JSON_COMMANDS = ("fix", "do", "ask", "run", "build", "verify", "review")

@@ -29,7 +29,7 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
         raise UserError(
             "The MCP server needs the package mcp: install it beside coder, pip install 'mcp>=2.3,<3'."
         )
-    from coder.cli.ending import end_without_client
+    from coder.cli.running import end_without_client
     from coder.cli.terminal import take_over_stream
 
     requests, answers = take_over_stream(0), take_over_stream(1)

@@ -1,37 +1,47 @@
-"""Execution of one session with a front end, from the command line to its exit code."""
+"""Execution of a command to its exit code: session and front end, errors as one line, signals in order."""
 
-import asyncio
+import atexit
 import os
+import shutil
 import signal
+import subprocess
 import sys
-from contextlib import AbstractContextManager, ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
-from rich.text import Text
+from coder.core.errors import CoderError, UserError
+from coder.directories import config_directory, sessions_directory, state_directory
 
-from coder.cli.ending import INTERRUPTED, end_on_signals
-from coder.cli.options import Options, is_at_terminal
-from coder.cli.terminal import can_review, review_on_terminal
-from coder.core.errors import UserError
-from coder.core.events import DeliverNow, Stop
-from coder.core.task import Task
-from coder.repo.history import delivered_diff
-from coder.session.log import run_and_follow
-from coder.ui import describe, jsonl
-from coder.ui.lines import LinePrinter, PipedConsole, read_answer
-from coder.wiring.session import Approach, Connect, SessionHandle, prepare_session
+if TYPE_CHECKING:
+    from coder.cli.options import Options
+    from coder.core.task import Task
+    from coder.wiring.session import Approach, Connect, SessionHandle
+
+INTERRUPTED = 130
+"""Exit code of an interrupted command."""
+SESSION_SECONDS = 1.0
+"""Time for a session to end in order: its log gets a last event, and its worktrees are removed."""
+COMMAND_SECONDS = 0.5
+"""Time for everything else to end in order."""
+CLEANUP_SECONDS = 0.4
+"""Time to remove worktrees after that; what is left is removed by the next session."""
 
 
 def run_task(
-    request: Task,
-    options: Options,
+    request: "Task",
+    options: "Options",
     *,
     mentions: str = "",
-    approach: Approach | None = None,
+    approach: "Approach | None" = None,
     quiet: bool = False,
     change: str = "",
-) -> SessionHandle:
+) -> "SessionHandle":
     """Open, run and show a session about a request, and return it.
 
     What nobody has set in the request follows from options and settings. Files and symbols that `mentions`
@@ -45,6 +55,20 @@ def run_task(
     Raises:
         UserError: before anything was started.
     """
+    import asyncio
+
+    import typer
+    from rich.text import Text
+
+    from coder.cli.options import is_at_terminal
+    from coder.cli.terminal import can_review, review_on_terminal
+    from coder.core.events import DeliverNow, Stop
+    from coder.repo.history import delivered_diff
+    from coder.session.log import run_and_follow
+    from coder.ui import describe, jsonl
+    from coder.ui.lines import LinePrinter, PipedConsole, read_answer
+    from coder.wiring.session import prepare_session
+
     ignore_early_deadline()
     json, mode, continues, output = options.json, request.mode, options.continued_session, options.output
     quiet = quiet and not options.verbose
@@ -87,16 +111,21 @@ def run_task(
             print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
         runner = asyncio.Runner()
-        with _stop_on_signals(handle, runner.get_loop()), runner:
+        loop, send = runner.get_loop(), handle.session.send
+        stop = partial(loop.call_soon_threadsafe, send, Stop())
+        with end_on_signals(stop, end_part=handle.session.end_examination), runner:
             lines = LinePrinter(
                 console,
                 verbose=options.verbose,
-                send=handle.session.send,
+                send=send,
                 read_line=read_answer if attended else None,
                 has_summary=True,
                 quiet=quiet,
             )
-            runner.run(_run_and_show(handle, lines, json=json))
+            loop.add_signal_handler(signal.SIGUSR1, send, DeliverNow())
+            records = handle.log.follow()
+            shown = jsonl.write_records(records) if json else lines.show(records)
+            runner.run(run_and_follow(handle.session, shown))
             # The result comes before the end of the runner, which waits for threads that are still busy.
             finish_event = handle.finish_event
             if task.dry_run and finish_event.delivery and attended and can_review():
@@ -124,13 +153,12 @@ def run_task(
     return handle
 
 
-def _open_stages(stack: ExitStack, place: str) -> Connect:
+def _open_stages(stack: ExitStack, place: str) -> "Connect":
     """Return what runs parts of a session's stages at a place that the user names."""
     from coder.executors.local import open_executor
     from coder.wiring.elsewhere import StageRunner
 
-    executor = stack.enter_context(open_executor(place))
-    return stack.enter_context(StageRunner(executor)).connect
+    return stack.enter_context(StageRunner(stack.enter_context(open_executor(place)))).connect
 
 
 def ignore_early_deadline() -> None:
@@ -150,22 +178,6 @@ def check_writable(file: Path, *, kind: str) -> None:
         )
 
 
-async def _run_and_show(handle: SessionHandle, lines: LinePrinter, *, json: bool) -> None:
-    """Run the session with one follower; SIGUSR1 cuts large test runs short."""
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGUSR1, handle.session.send, DeliverNow())
-    records = handle.log.follow()
-    await run_and_follow(handle.session, jsonl.write_records(records) if json else lines.show(records))
-
-
-def _stop_on_signals(handle: SessionHandle, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
-    """Stop the session in order on SIGINT or SIGTERM, and end this process if that takes long."""
-    return end_on_signals(
-        lambda: loop.call_soon_threadsafe(handle.session.send, Stop()),
-        end_part=handle.session.end_examination,
-    )
-
-
 def write_output(path: Path, text: str, *, kind: str, kept: str) -> None:
     """Write what the user wants in a file, too; `kept` is the command that shows it otherwise.
 
@@ -178,3 +190,172 @@ def write_output(path: Path, text: str, *, kind: str, kept: str) -> None:
         raise UserError(
             f"The {kind} could not be written to {path}: {error.strerror}. It is kept: coder {kept}"
         ) from None
+
+
+@contextmanager
+def end_on_signals(
+    request_end: Callable[[], object],
+    *,
+    seconds: float = SESSION_SECONDS,
+    end_part: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """Call `request_end` on the first SIGINT or SIGTERM in the block, after which the process has `seconds`.
+
+    Then, or on a second signal, it ends whatever its threads do; their commands are killed by the sandbox,
+    whose pipes close. Signals that are ignored count as well: shells ignore SIGINT for what they start in the
+    background. Where `end_part` returns True it has ended a part of the work alone, and the rest goes on.
+    """
+    is_ending = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        if is_ending.is_set():
+            end_now()
+        if end_part():
+            return
+        is_ending.set()
+        threading.Thread(target=_end_later, args=(seconds,), daemon=True).start()
+        try:
+            request_end()
+        finally:  # not before: an error of a terminated git must not be the result of the work
+            threading.Thread(target=_terminate_children, daemon=True).start()
+
+    previous = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+RECOVERY = "from coder.wiring.conversations import recover_sessions; recover_sessions()"
+
+
+@contextmanager
+def clean_up_if_killed() -> Iterator[None]:
+    """Have a process of its own remove this one's worktrees, should it be killed in the block.
+
+    Agents kill a hook that the user interrupts, or whose time is over, and no session may follow.
+    """
+    script = 'read -r line || exec "$0" -P -c "$1"'
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script, sys.executable, RECOVERY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, cwd="/", start_new_session=True, text=True,
+    ) as guard:  # fmt: skip
+        try:
+            yield
+        finally:
+            guard.communicate("ended\n")
+
+
+def _end_later(seconds: float) -> None:
+    time.sleep(seconds)
+    end_now()
+
+
+def end_without_client() -> None:
+    """End this process after 8 seconds, in which the work in progress ends in order."""
+    timer = threading.Timer(8.0, end_now, (0,))
+    timer.daemon = True
+    timer.start()
+
+
+def end_now(exit_code: int = INTERRUPTED) -> NoReturn:
+    """Remove the worktrees of this process's sessions as far as that is quick, and end it."""
+    cleanup = threading.Thread(target=_clean_up, daemon=True)
+    cleanup.start()
+    cleanup.join(CLEANUP_SECONDS)
+    os._exit(exit_code)
+
+
+def _clean_up() -> None:
+    from coder.repo.repository import remove_own_traces
+
+    _terminate_children()
+    remove_own_traces(sessions_directory())
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    atexit._run_exitfuncs()  # of temporary directories
+
+
+def _terminate_children() -> None:
+    """Terminate child processes of this process's own session, such as git, which then removes its locks.
+
+    Left alone are those in sessions of their own: the sandbox's, which end with this process, and a git that
+    writes the user's files.
+    """
+    from coder.sandbox.launcher import descendants, parents
+
+    for pid in descendants(os.getpid(), parents()):
+        with suppress(OSError):
+            if os.getsid(pid) == os.getsid(0):
+                os.kill(pid, signal.SIGTERM)
+
+
+def report_errors(
+    run: Callable[[], object], *, on_error: Callable[[str, int], None] = lambda _message, _code: None
+) -> int:
+    """Run a command and return its exit code; an expected error is one line on standard error.
+
+    `on_error` receives that line, without its beginning, and the exit code.
+    """
+    try:
+        code = run()
+        sys.stdout.flush()  # here, since the interpreter's own flush, at its end, knows no exit code
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        _discard_output()
+        return 141
+    except OSError as error:
+        from coder.core.text import sanitize_text
+
+        message = _describe_os_error(error)
+        print(f"coder: {sanitize_text(message)}", file=sys.stderr)
+        on_error(message, 2)
+        return 2
+    except CoderError as error:
+        from coder.core.text import sanitize_text
+
+        message = sanitize_text(_mask_secrets(str(error)))
+        error_code = 2 if isinstance(error, UserError) else 1
+        print(f"coder: {message}", file=sys.stderr)
+        on_error(message, error_code)
+        return error_code
+    return code if isinstance(code, int) else 0
+
+
+LEAST_FREE_BYTES = 1 << 20
+
+
+def _describe_os_error(error: OSError) -> str:
+    """Return what could not be read or written, and what to do."""
+    reason, file = error.strerror or str(error), error.filename
+    if file is None:
+        _discard_output()
+        state = state_directory()
+        place = next(path for path in (state, *state.parents) if path.exists())
+        is_full = shutil.disk_usage(place).free < LEAST_FREE_BYTES
+        return f"{f'A file in {state}' if is_full else 'The output'} could not be written: {reason}."
+    path = Path(os.fsdecode(file)) if isinstance(file, str | bytes) else Path()
+    variables = {"XDG_STATE_HOME": state_directory(), "XDG_CONFIG_HOME": config_directory()}
+    for variable, directory in variables.items():
+        if path.is_relative_to(directory) or directory.is_relative_to(path):
+            return (
+                f"{path} cannot be used: {reason}. coder keeps its {variable[4:-5].lower()} in {directory}: "
+                f"make that yours to write, or name another place with {variable}."
+            )
+    return f"{path}: {reason}."
+
+
+def _discard_output() -> None:
+    """Discard what is still buffered for a reader that is gone, so that the interpreter's end is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _mask_secrets(text: str) -> str:
+    """Mask secrets in an error message, which may quote a server that quotes a key."""
+    from coder.permissions.secrets import Secrets, secret_environment_values
+
+    return Secrets(own=secret_environment_values(os.environ)).mask(text)

@@ -86,7 +86,7 @@ def test_ends_with_all_processes_and_leaves_nothing(place: Place, number: signal
 STUCK = """
 import os, sys, threading, time
 from pathlib import Path
-from coder.cli.ending import end_on_signals
+from coder.cli.running import end_on_signals
 from coder.repo.git import session_lock
 from coder.repo.repository import open_repository
 

@@ -9,9 +9,9 @@ import pytest
 
 SCRIPT = """
 import os, signal, sys
-from coder.cli import ending
-ending.RECOVERY = f"open({sys.argv[1]!r}, 'w')"
-with ending.clean_up_if_killed():
+from coder.cli import running
+running.RECOVERY = f"open({sys.argv[1]!r}, 'w')"
+with running.clean_up_if_killed():
     os.kill(0 if sys.argv[2] == "group" else os.getpid(), signal.SIGKILL if sys.argv[2] else 0)
 """
 
