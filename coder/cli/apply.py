@@ -1,7 +1,5 @@
 """`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
-import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -36,8 +34,6 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happe
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
 APPLIED_FILE = "applied"
 """File in the directory of a session whose diff was applied to the files of the checkout."""
-PART_FILE = "applied-part.diff"
-"""File there with the hunks of its change that the user accepted, and that are in the files alone."""
 
 
 def apply(
@@ -51,9 +47,7 @@ def apply(
             min=1, metavar="N", help="The Nth of the edits that pass and between which no test decides."
         ),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not show a session's fix for a choice of its parts first.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show a session's fix first.")] = False,
     repo: RepositoryOption = Path(),
 ) -> int:
     """Bring a session's fix onto the current branch, or a diff out of any chat into the files: all of it, or
@@ -63,7 +57,7 @@ def apply(
     refused with the reason. It changes files only; nothing is staged or committed. A bare word is a session
     only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED:
     coder verify HEAD judges it there.
-    On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
+    On a terminal a session's fix is shown first.
     With --attempt it is one of the changes that a session tried and did not deliver, with --candidate one of
     the edits that a search without a model offered.
     """
@@ -197,36 +191,18 @@ def _describe_change(file: "ChangedFile") -> str:
 
 
 def _apply_reviewed(repo: Path, id: str) -> str:
-    """Show what a session delivered, and apply what the user accepts of it; return a sentence."""
-    from coder.patching.git_hunks import rebuild_diff, split_git_diff
+    """Show what a session delivered, and apply it if the user agrees; return a sentence."""
     from coder.repo.checkout import apply_diff, preview_commit
 
     session = find_delivered(repo, id)
-    diff, verdict, is_delivered = session.delivery.diff, session.verdict, True
+    diff, verdict = session.delivery.diff, session.verdict
     if commit := session.delivery.commit:
         diff, is_delivered = preview_commit(repo, commit, [earlier.commit for earlier in session.earlier])
+        verdict = verdict if is_delivered else None
     else:
         apply_diff(repo, diff, check=True)
-    decisions = review_on_terminal(
-        diff, purpose="apply", title="Apply", verdict=verdict if is_delivered else None
-    )
-    if decisions is None or decisions.refused or not decisions.accepted:
-        return "Nothing was applied."
-    count = len(split_git_diff(diff))
-    if len(decisions.accepted) == count and not decisions.edits:
-        return _bring(repo, session)
-    part = rebuild_diff(diff, decisions.accepted, decisions.edits)
-    if not part:
-        return "Nothing was applied: what you accepted changes nothing."
-    apply_diff(repo, part)
-    with (file := session.directory / PART_FILE).open("ab") as kept:
-        kept.write(os.fsencode(part))
-    label = f"not what was {verdict.label}" if verdict else "not verified"
-    return (
-        f"What you accepted ({len(decisions.accepted)} of {count} hunks) is in your files, uncommitted. "
-        f"It is {label}. Judge it: coder verify; take it out: coder apply --reverse "
-        f"{shlex.quote(str(file))}"
-    )
+    review_on_terminal(diff, title="Apply", verdict=verdict)
+    return _bring(repo, session) if confirm_change("Apply it?") else "Nothing was applied."
 
 
 def apply_session(repo: Path, id: str, *, check: bool = False, reverse: bool = False) -> str:
@@ -306,22 +282,13 @@ def undo_session(repo: Path, id: str) -> str:
     Raises:
         UserError: it cannot be taken back; nothing was changed.
     """
-    from coder.repo.checkout import apply_diff, undo_delivery
+    from coder.repo.checkout import undo_delivery
 
     session = find_delivered(repo, id)
     delivery = session.delivery
     if not delivery.branch:
         return _take_out(repo, session)
     on_same_branch = [earlier.commit for earlier in session.earlier if earlier.branch == delivery.branch]
-    undone = undo_delivery(
+    return undo_delivery(
         repo, branch=delivery.branch, commit=delivery.commit, earlier="".join(on_same_branch[-1:])
-    )
-    part = session.directory / PART_FILE
-    try:
-        apply_diff(repo, os.fsdecode(part.read_bytes()), check=True, reverse=True)
-    except (FileNotFoundError, UserError):
-        return undone
-    return (
-        f"{undone} What you had accepted of it is still in your files. Take it out: "
-        f"coder apply --reverse {shlex.quote(str(part))}"
     )

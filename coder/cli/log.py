@@ -268,7 +268,7 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
         raise UserError(f"Session {directory.name} changed nothing.")
     if can_review():
         verdict = finish_event.verdict if finish_event and delivery else None
-        review_on_terminal(text, purpose="read", title=f"Session {directory.name}", verdict=verdict)
+        review_on_terminal(text, title=f"Session {directory.name}", verdict=verdict)
     else:
         print(text, end="" if text.endswith("\n") else "\n")
 

@@ -131,7 +131,6 @@ def run_task(
             if task.dry_run and finish_event.delivery and attended and can_review():
                 review_on_terminal(
                     delivered_diff(setup.root, finish_event.delivery),
-                    purpose="read",
                     title="Dry run",
                     verdict=finish_event.verdict,
                 )

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from coder.core.events import Record, SessionFinished
-    from coder.core.values import HunkDecisions
     from coder.core.verdict import Verdict
     from coder.session.log import EventLog
-    from coder.ui.tui.review import ReviewPurpose
 
 
 def confirm_change(question: str) -> bool:
@@ -43,13 +41,8 @@ def can_review() -> bool:
     return not is_interface_setting_on("screen_reader")
 
 
-def review_on_terminal(
-    diff: str, *, purpose: "ReviewPurpose", title: str, verdict: "Verdict | None"
-) -> "HunkDecisions | None":
-    """Show a change on the whole terminal; return the user's decisions, None without any.
-
-    `verdict` is that on this very diff.
-    """
+def review_on_terminal(diff: str, *, title: str, verdict: "Verdict | None") -> None:
+    """Show a change on the whole terminal; `verdict` is that on this very diff."""
     from coder.core.events import ReviewAsked
     from coder.session.review import removable_hunk_numbers
     from coder.settings import load_config
@@ -59,7 +52,7 @@ def review_on_terminal(
     droppable = removable_hunk_numbers(diff, verdict.mutation) if verdict else ()
     review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
     keys = read_key_bindings(load_config(None, {}).keys)
-    return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme(), keys=keys).run()
+    ReviewApp(review, purpose="read", title=title, theme=remembered_theme(), keys=keys).run()
 
 
 def print_closing_lines(

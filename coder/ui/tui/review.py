@@ -23,8 +23,8 @@ from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import render_hunk
 from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, find_key_bindings
 
-ReviewPurpose = Literal["deliver", "apply", "read"]
-"""To deliver what is accepted, to apply it to the user's branch, or to look at it only."""
+ReviewPurpose = Literal["deliver", "read"]
+"""To deliver what is accepted, or to look at it only."""
 
 
 class ReviewApp(KeyedApp[HunkDecisions]):
@@ -62,7 +62,6 @@ DECISION_KEYS = "{accept} accept · {reject} reject · {confirm} confirm"
 MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{edit}} edit"
 REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
     "deliver": f"{DECISION_KEYS} · esc deliver nothing · {MORE_KEYS} · {{comment}} comment",
-    "apply": f"{DECISION_KEYS} · esc apply nothing · {MORE_KEYS}",
     "read": f"{HUNK_KEYS} · q close",
 }
 """Hints, with names of bindings instead of their keys; a low terminal shows only the first line."""
@@ -274,19 +273,13 @@ class ReviewScreen(Dialog[HunkDecisions]):
         if comments := len(decisions.comments):
             noun = f"{comments} comment{'s' * (comments != 1)}"
             return f"{confirm} has the model work on {noun}; then you review again"
-        verb = "delivers" if self._purpose == "deliver" else "applies"
-        changed_fate = (
-            "verifies and delivers them"
-            if self._purpose == "deliver"
-            else "applies them, uncommitted and not verified"
-        )
         if accepted == count and not edited:
-            return f"{confirm} {verb} the whole fix"
+            return f"{confirm} delivers the whole fix"
         changed = f", {edited} changed" if edited else ""
         return (
-            f"{accepted} of {count} hunks{changed}: {confirm} {changed_fate}"
+            f"{accepted} of {count} hunks{changed}: {confirm} verifies and delivers them"
             if accepted
-            else f"{confirm} {verb} nothing"
+            else f"{confirm} delivers nothing"
         )
 
     @property

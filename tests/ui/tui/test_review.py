@@ -137,13 +137,6 @@ async def test_reading_decides_nothing() -> None:
     assert result is None
 
 
-async def test_applying_takes_no_comments_and_returns_the_choice() -> None:
-    text, result = await shown_by("apply", "n", "c", "escape")
-    assert "Change: 2 of 3 hunks: enter applies them, uncommitted and not verified" in text
-    assert (await shown_by("apply", "n", "enter"))[1] == HunkDecisions(accepted=(1, 2))
-    assert result == HunkDecisions(accepted=(1, 2), refused=True)
-
-
 @pytest.mark.parametrize("columns", [80, pytest.param(160, marks=pytest.mark.thorough)])
 async def test_long_review_renders_the_hunks_in_view(columns: int) -> None:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n" + "".join(
