@@ -86,14 +86,14 @@ def _find_direct_call(words: list[str]) -> Callable[[], object] | None:
         return None
     import re
 
-    form = r"(claude|codex|gemini|qwen)(?: (--unsafe-no-sandbox))?(?: --rounds (\d+))?"
+    form = r"(claude|codex|gemini|qwen)(?: (--unsafe-no-sandbox))?"
     if not (match := re.fullmatch(form, " ".join(words[2:]))):
         return None
     from coder.cli.agent_turn import answer_event
     from coder.hooks.agents import AGENTS
 
-    name, unsafe, rounds = match.groups("")
-    return lambda: answer_event(AGENTS[name], rounds=int(rounds or 3), unsafe_no_sandbox=bool(unsafe))
+    name, unsafe = match.groups("")
+    return lambda: answer_event(AGENTS[name], unsafe_no_sandbox=bool(unsafe))
 
 
 def _open_missing_streams() -> None:

@@ -17,7 +17,7 @@ MARGIN_SECONDS = 60.0
 """A check ends so long before the time limit of its hook."""
 
 
-def answer_event(agent: Agent, *, rounds: int, unsafe_no_sandbox: bool) -> int:
+def answer_event(agent: Agent, *, unsafe_no_sandbox: bool) -> int:
     """Read an agent's event from standard input and print the answer as JSON; return the exit code."""
     try:
         event = parse_json(sys.stdin.read())
@@ -29,7 +29,6 @@ def answer_event(agent: Agent, *, rounds: int, unsafe_no_sandbox: bool) -> int:
     answer = answer_agent(
         agent,
         event,
-        rounds=rounds,
         judge=_make_judge(unsafe_no_sandbox=unsafe_no_sandbox),
         project=os.environ.get(agent.project_variable, ""),
     )

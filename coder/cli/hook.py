@@ -32,14 +32,10 @@ app = typer.Typer(
 )
 
 
-HookOwner = Literal["claude", "codex", "gemini", "qwen", "git", "copilot", "cursor", "opencode", "vibe"]
-"""Programs that have a hook, and others of which it is said what serves them."""
 OwnerArgument = Annotated[
-    HookOwner,
+    Literal["claude", "codex", "gemini", "qwen", "git"],
     typer.Argument(
-        metavar="AGENT",
-        help="claude, codex, gemini, qwen (when a turn ends) or git (before a push). Of copilot, cursor, "
-        "opencode and vibe it says what serves them.",
+        metavar="AGENT", help="claude, codex, gemini, qwen (when a turn ends) or git (before a push)."
     ),
 ]
 UserOption = Annotated[
@@ -53,7 +49,6 @@ AbsoluteOption = Annotated[
     bool, typer.Option("--absolute", help="Start this installation by its path, not `coder` on PATH.")
 ]
 RememberTrustOption = Annotated[bool, typer.Option("--trust", help="Trust this repository from now on.")]
-RoundsOption = Annotated[int, typer.Option(min=0, help="Times that an agent is sent back in one turn.")]
 HEARTBEAT_SECONDS = 10.0
 """Interval in which a push says that it is still judged."""
 
@@ -65,7 +60,6 @@ def install(
     team: TeamOption = False,
     absolute: AbsoluteOption = False,
     trust: RememberTrustOption = False,
-    rounds: RoundsOption = 3,
     repo: RepositoryOption = Path(),
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> None:
@@ -74,26 +68,21 @@ def install(
     When the agent ends its turn, `coder verify` judges what it changed. BROKEN and NOT FIXED send it back
     with the reasons. Before a push, they refuse it, unless only tests are pushed.
     """
-    from coder.hooks.agents import find_program, hook_command, install_entries
+    from coder.hooks.agents import AGENTS, find_program, hook_command, install_entries
     from coder.hooks.git_hook import install_hook
-    from coder.repo.history import find_hooks_directory
 
-    agent = None if owner == "git" else _find_agent(owner)
     program = find_program(absolute=absolute)
     options = ["--unsafe-no-sandbox"] if unsafe_no_sandbox else []
-    if agent is None:
-        _refuse_user(user)
-        path = install_hook(
-            find_hooks_directory(repo), program=program, options="".join(f"{option} " for option in options)
-        )
+    if owner == "git":
+        path = install_hook(_git_hooks(repo, user), program=program, options=options)
         print(f"{path} has coder judge each push. To push anyway: git push --no-verify")
     else:
+        agent = AGENTS[owner]
         path = _settings_paths(agent, repo, user=user)[-1 if team else 0]
-        options += [] if rounds == 3 else [f"--rounds {rounds}"]
-        command = hook_command(agent, program, options)
-        is_changed = install_entries(path, agent, command)
+        is_changed = install_entries(path, agent, hook_command(agent, program, options))
         print(f"{path} {'has' if is_changed else 'already had'} coder judge what {agent.title} leaves.")
-        print(*filter(None, [agent.remark]), *_exclude_advice(path), sep="\n", end="")
+        if agent.remark:
+            print(agent.remark)
     if not user:
         print(_settle_trust(repo, trust=trust))
 
@@ -101,18 +90,15 @@ def install(
 @app.command()
 def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOption = Path()) -> None:
     """Remove the hook; all other settings and hooks are kept."""
-    from coder.hooks.agents import remove_entries
+    from coder.hooks.agents import AGENTS, remove_entries
     from coder.hooks.git_hook import remove_hook
-    from coder.repo.history import find_hooks_directory
 
     if owner == "git":
-        _refuse_user(user)
-        paths = [find_hooks_directory(repo)]
+        paths = [_git_hooks(repo, user)]
         removed = [path for path in paths if remove_hook(path)]
     else:
-        agent = _find_agent(owner)
-        paths = _settings_paths(agent, repo, user=user)
-        removed = [path for path in paths if remove_entries(path, agent)]
+        paths = _settings_paths(AGENTS[owner], repo, user=user)
+        removed = [path for path in paths if remove_entries(path, AGENTS[owner])]
     for path in removed:
         print(f"Removed from {path}.")
     if not removed:
@@ -150,7 +136,6 @@ def status(repo: RepositoryOption = Path()) -> None:
 def run(
     owner: OwnerArgument,
     arguments: Annotated[list[str] | None, typer.Argument(help="Those of git's pre-push hook.")] = None,
-    rounds: RoundsOption = 3,
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Judge, as an installed hook does: the event is read from standard input.
@@ -160,8 +145,9 @@ def run(
     if owner == "git":
         return _judge_push(remote=(arguments or [""])[0], unsafe_no_sandbox=unsafe_no_sandbox)
     from coder.cli.agent_turn import answer_event
+    from coder.hooks.agents import AGENTS
 
-    return answer_event(_find_agent(owner), rounds=rounds, unsafe_no_sandbox=unsafe_no_sandbox)
+    return answer_event(AGENTS[owner], unsafe_no_sandbox=unsafe_no_sandbox)
 
 
 def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
@@ -212,13 +198,12 @@ def _show_heartbeat(activity: str) -> Iterator[None]:
         end.set()
 
 
-def _find_agent(owner: HookOwner) -> "Agent":
-    """Return the agent."""
-    from coder.hooks.agents import AGENTS, OTHER_AGENTS
+def _git_hooks(repo: Path, user: bool) -> Path:
+    from coder.repo.history import find_hooks_directory
 
-    if advice := OTHER_AGENTS.get(owner):
-        raise UserError(advice)
-    return AGENTS[owner]
+    if user:
+        raise UserError("git has no hooks of the user's own: install it in each repository, without --user.")
+    return find_hooks_directory(repo)
 
 
 def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
@@ -230,18 +215,6 @@ def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
         if not user and not path.is_relative_to(root):
             raise UserError(f"{name} leads out of the repository, to {path}: nothing was changed.")
     return paths
-
-
-def _exclude_advice(path: Path) -> list[str]:
-    """Return how to keep a settings file out of commits, if git would list it as new."""
-    try:
-        git = find_git(path.parent)
-    except UserError:
-        return [""]
-    name = path.relative_to(git.directory).as_posix()
-    is_new = git.text("ls-files", "--others", "--exclude-standard", "--", name)
-    advice = f"To keep it out of commits: echo /{name} >> {git.common_directory / 'info' / 'exclude'}"
-    return [advice, ""] if is_new else [""]
 
 
 def _settle_trust(repo: Path, *, trust: bool) -> str:
@@ -263,11 +236,6 @@ def _describe_trust(root: Path) -> str:
     return (
         f"{root} is not trusted: without a full sandbox nothing is judged. If it is yours: coder trust {root}"
     )
-
-
-def _refuse_user(user: bool) -> None:
-    if user:
-        raise UserError("git has no hooks of the user's own: install it in each repository, without --user.")
 
 
 @with_options("repo", "test", "trust", "unsafe_no_sandbox")

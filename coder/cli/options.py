@@ -349,6 +349,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --trust": "apply runs no tests",
     "apply --unsafe-no-sandbox": "apply runs no tests",
     "apply --verify": "a fix of another base is applied as UNVERIFIED, and coder verify HEAD judges it",
+    "hook --rounds VALUE": "an agent is sent back three times in a turn at most",
     "log --csv": "the table has the same columns",
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",

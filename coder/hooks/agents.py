@@ -93,17 +93,6 @@ AGENTS = {
         ),
     )
 }
-OTHER_AGENTS = {
-    "copilot": "Copilot CLI runs Claude Code's hooks where it trusts the directory: coder hook "
-    "install claude",
-    "cursor": "Cursor runs Claude Code's hooks, unless its settings leave out third-party ones: coder hook "
-    "install claude",
-    "opencode": "opencode runs plugins at the end of a turn, and no commands: use coder hook install git, or "
-    "coder watch beside it.",
-    "vibe": "Mistral Vibe tells no hook that a session begins, so its work cannot be told from yours: use "
-    "coder hook install git, or coder watch beside it.",
-}
-"""Advice for agents without an entry of their own."""
 
 
 def hook_command(agent: Agent, program: str, options: Sequence[str] = ()) -> str:

@@ -1,5 +1,6 @@
 """The pre-push hook of a git repository, which runs an existing one first."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
@@ -21,14 +22,14 @@ if ! command -v {program} >/dev/null; then
     echo "coder was not found, so the push is not judged; remove its hook: $0" >&2
     exit 0
 fi
-feed | {program} hook run git {options}"$@"
+feed | {program} hook run git{options} "$@"
 """
 
 
-def install_hook(hooks: Path, *, program: str, options: str = "") -> Path:
+def install_hook(hooks: Path, *, program: str, options: Sequence[str] = ()) -> Path:
     """Write the hook into a directory of hooks; an existing hook is kept and runs first.
 
-    `program` starts coder, as a word of a shell; `options` of `coder hook run` end with a space.
+    `program` starts coder, as a word of a shell; `options` are those of `coder hook run`.
 
     Raises:
         UserError: there are two earlier hooks already; nothing was changed.
@@ -38,7 +39,8 @@ def install_hook(hooks: Path, *, program: str, options: str = "") -> Path:
         if _exists(earlier):
             raise UserError(f"{path} and {earlier} both exist and are not coder's: nothing was changed.")
         path.rename(earlier)
-    replace_text(path, SCRIPT.format(mark=MARK, earlier=EARLIER, program=program, options=options))
+    words = "".join(f" {option}" for option in options)
+    replace_text(path, SCRIPT.format(mark=MARK, earlier=EARLIER, program=program, options=words))
     path.chmod(0o755)
     return path
 

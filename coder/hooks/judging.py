@@ -18,21 +18,19 @@ if TYPE_CHECKING:
 
 Judge = Callable[..., "Result"]
 Answer = dict[str, str]
-SESSION_ROUNDS = 2
-"""Refusals in one session, as a multiple of those in one turn: agents differ in how they mark turns."""
+TURN_ROUNDS, SESSION_ROUNDS = 3, 6
+"""Refusals in one turn, and in one session: agents differ in how they mark turns."""
 YOUR_TURN = "now it is your turn."
 SHOWN_NAMES = 3
 LINE_CHARACTERS = 300
 """Agents show a refusal to the user as an error, so it has six lines of this length at most."""
 
 
-def answer_agent(
-    agent: Agent, event: Mapping[str, Any], *, rounds: int, judge: Judge, project: str = ""
-) -> Answer:
+def answer_agent(agent: Agent, event: Mapping[str, Any], *, judge: Judge, project: str = "") -> Answer:
     """Return the answer to an event of an agent's session; empty if there is nothing to say.
 
     What the session changed is judged: its start is compared with now. A refusal makes the agent continue, at
-    most `rounds` times in one turn of the user's. What cannot be judged is never refused. `project` is the
+    most three times in one turn of the user's. What cannot be judged is never refused. `project` is the
     directory that the agent was started in, where it tells.
     """
     name = event.get("hook_event_name")
@@ -51,7 +49,7 @@ def answer_agent(
         if name == agent.start_event:
             write_session(path, session)
             return {}
-        return _TurnEnd(agent, event, path, state, judge, rounds).answer(session)
+        return _TurnEnd(agent, event, path, state, judge).answer(session)
 
 
 def find_last_session(agent: Agent, root: Path) -> tuple[AgentSession, float] | None:
@@ -83,7 +81,6 @@ class _TurnEnd:
     path: Path
     state: WorkTreeState
     judge: Judge
-    rounds: int
 
     def answer(self, session: AgentSession) -> Answer:
         """Return the answer, and store what the session is from now on."""
@@ -137,7 +134,7 @@ class _TurnEnd:
         if not failing:
             return self._tell(replace(judged, rounds=0), message)
         rounds = session.rounds * self._is_continued(session) + 1
-        is_refused = rounds <= self.rounds and session.refusals < SESSION_ROUNDS * self.rounds
+        is_refused = rounds <= TURN_ROUNDS and session.refusals < SESSION_ROUNDS
         refusals = session.refusals + is_refused
         marked = replace(judged, failing=failing, rounds=rounds, refusals=refusals, message="")
         refused = replace(marked, **self._turn_marks())

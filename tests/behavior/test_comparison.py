@@ -8,7 +8,7 @@ import pytest
 from coder.behavior.comparison import BehaviorComparison, CallAnswer, CallKey, Replayed
 from coder.behavior.runs import find_changed_code
 from coder.behavior.target import coder_values
-from coder.core.value_text import shorten_value
+from coder.core.verdict_summary import shorten_value
 
 TARGET, GUARD = "tests/test_a.py::test_new", "tests/test_a.py::test_old"
 

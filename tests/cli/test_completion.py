@@ -44,7 +44,7 @@ def test_tree_is_that_of_the_command_line() -> None:
     [
         ("coder lo", "locate log"),
         ("coder fix --strategy co", "committee"),
-        ("coder hook install c", "claude codex copilot cursor"),
+        ("coder hook install c", "claude codex"),
         ("coder verify --evid", "--evidence"),
     ],
 )

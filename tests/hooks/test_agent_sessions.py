@@ -48,7 +48,6 @@ class Agent:
     root: Path
     name: str = "claude"
     session: str = "s1"
-    rounds: int = 3
     verdicts: list[api.Result | UserError] = field(default_factory=list)
     """One for each judgement; the last one for all further ones."""
     bases: list[str] = field(default_factory=list)
@@ -70,7 +69,7 @@ class Agent:
             "cwd": cwd or str(self.root),
             **fields,
         }
-        return answer_agent(AGENTS[self.name], message, rounds=self.rounds, judge=self.judge, project=project)
+        return answer_agent(AGENTS[self.name], message, judge=self.judge, project=project)
 
     def start(self) -> None:
         assert self.send(AGENTS[self.name].start_event) == {}
@@ -193,8 +192,9 @@ def test_session_has_a_limit_however_turns_are_marked(agent: Agent) -> None:
     assert refusals == 6
 
 
-def test_new_prompt_of_the_user_begins_a_new_turn(agent: Agent) -> None:
-    agent.name, agent.rounds = "gemini", 1
+def test_new_prompt_of_the_user_begins_a_new_turn(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.hooks.judging.TURN_ROUNDS", 1)
+    agent.name = "gemini"
     agent.start()
     answers = []
     for number, prompt in enumerate(("a", "a", "b")):
@@ -288,8 +288,8 @@ def test_check_that_was_stopped_is_named_by_the_next(agent: Agent) -> None:
     assert agent.end_turn()["systemMessage"].startswith("The last check of this state was stopped")
 
 
-def test_spent_rounds_leave_the_verdict_on_the_commit(agent: Agent) -> None:
-    agent.rounds = 0
+def test_spent_rounds_leave_the_verdict_on_the_commit(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.hooks.judging.TURN_ROUNDS", 0)
     agent.start()
     agent.edit()
     git(agent.root, "commit", "-qam", "done")
