@@ -4,6 +4,7 @@ import hashlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from threading import Event
 from typing import Generic, Protocol, TypeVar
 
 from coder.core.errors import CoderError
@@ -13,14 +14,9 @@ R = TypeVar("R")
 Emit = Callable[[str], None]
 """Sends a line from a running call to the process that waits for it."""
 POLL_SECONDS = 0.25
-"""Interval in which new arguments and calls that are no longer wanted are looked for."""
+"""Interval in which new arguments, and the wish to stop, are looked for."""
 MAX_DEATHS = 2
 """Deaths of a worker during the same call after which the call has failed."""
-
-
-def always(_key: str) -> bool:
-    """Return True: every call is wanted."""
-    return True
 
 
 @dataclass(frozen=True)
@@ -92,6 +88,11 @@ class Executor(Protocol):
         ...
 
     @property
+    def slots(self) -> int:
+        """Number of calls that run at a time."""
+        ...
+
+    @property
     def label(self) -> str:
         """Description for the user, such as `4 processes`."""
         ...
@@ -101,13 +102,13 @@ class Executor(Protocol):
         function: Callable[[A, Emit], R],
         arguments: Iterable[tuple[str, A]],
         *,
-        is_wanted: Callable[[str], bool] = always,
+        stop: Event | None = None,
     ) -> Iterator[CallEvent[R]]:
         """Call the function with each argument, by key, and yield events as they arrive.
 
         The function is one of a module. Arguments are taken from the iterable only when a worker is free; one
-        that has none then is asked again while calls run. A call that is no longer wanted ends without a
-        further event; closing the iterator ends all of them.
+        that has none then is asked again while calls run. Setting `stop` in another thread, or closing the
+        iterator, ends all calls without a further event.
         """
         ...
 

@@ -28,7 +28,6 @@ from coder.executors.calls import (
     Executor,
     InlineData,
     R,
-    always,
     describe_exception,
 )
 
@@ -37,23 +36,24 @@ TIDYING_SECONDS = 10.0
 
 
 class LocalExecutor:
-    """Runs up to `processes` calls at a time, each in a process of its own."""
+    """Runs calls, each in a process of its own; those of several threads may be run at a time."""
 
     is_local = True
 
-    def __init__(self, processes: int) -> None:
-        self._processes = processes
-        self._calls: dict[Connection, _Call] = {}
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self._runs: list[dict[Connection, _Call]] = []
 
     @property
     def label(self) -> str:
-        return "1 process" if self._processes == 1 else f"{self._processes} processes"
+        return "1 process" if self.slots == 1 else f"{self.slots} processes"
 
     def __enter__(self) -> "LocalExecutor":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end([*self._calls])
+        for calls in self._runs:
+            _end(calls, [*calls])
 
     def share(self, data: bytes) -> InlineData:
         return InlineData(data)
@@ -63,62 +63,25 @@ class LocalExecutor:
         function: Callable[[A, Emit], R],
         arguments: Iterable[tuple[str, A]],
         *,
-        is_wanted: Callable[[str], bool] = always,
+        stop: threading.Event | None = None,
     ) -> Iterator[CallEvent[R]]:
-        waiting, calls = iter(arguments), self._calls
+        waiting = iter(arguments)
+        calls: dict[Connection, _Call] = {}
+        self._runs.append(calls)
         try:
             while True:
-                while len(calls) < self._processes and (entry := next(waiting, None)) is not None:
-                    yield self._start(entry[0], (function, entry[1]))
+                while len(calls) < self.slots and (entry := next(waiting, None)) is not None:
+                    yield _start(calls, entry[0], (function, entry[1]))
                 if not calls:
                     return
                 for connection in wait([*calls], timeout=POLL_SECONDS):
                     assert isinstance(connection, Connection)
-                    yield from self._receive(connection)
-                self._end([connection for connection, call in calls.items() if not is_wanted(call.key)])
+                    yield from _receive(calls, connection)
+                if stop is not None and stop.is_set():
+                    return
         finally:
-            self._end([*calls])
-
-    def _start(self, key: str, task: tuple[Any, Any], deaths: int = 0) -> CallStarted:
-        context = multiprocessing.get_context("spawn")
-        own_end, other_end = context.Pipe()
-        process = context.Process(target=_perform, args=(other_end, *task))
-        process.start()
-        other_end.close()
-        self._calls[own_end] = _Call(key, task, process, deaths)
-        return CallStarted(key, f"process {process.pid}")
-
-    def _receive(self, connection: Connection) -> Iterator[CallEvent[Any]]:
-        """Yield the events of one message of a call, or of the death of its process."""
-        call = self._calls[connection]
-        try:
-            kind, content = connection.recv()
-        except (EOFError, OSError):
-            self._end([connection])
-            reason, deaths = _describe_end(call.process.exitcode), call.deaths + 1
-            if deaths < MAX_DEATHS:
-                yield CallRestarted(call.key, reason)
-                yield self._start(call.key, call.task, deaths)
-            else:
-                yield CallFailed(call.key, f"its worker died {deaths} times ({reason})")
-            return
-        if kind == "output":
-            yield CallOutput(call.key, content)
-            return
-        call.process.join(TIDYING_SECONDS)
-        self._end([connection])
-        yield CallFinished(call.key, content) if kind == "result" else CallFailed(call.key, content)
-
-    def _end(self, connections: list[Connection]) -> None:
-        """Terminate the processes of calls, and kill those that do not end in time."""
-        processes = [self._calls.pop(connection).process for connection in connections]
-        for connection, process in zip(connections, processes, strict=True):
-            connection.close()
-            process.terminate()
-        for process in processes:
-            process.join(TIDYING_SECONDS)
-            process.kill()
-            process.join()
+            _end(calls, [*calls])
+            self._runs.remove(calls)
 
 
 @dataclass(frozen=True)
@@ -128,6 +91,53 @@ class _Call:
     """The function and its argument."""
     process: BaseProcess
     deaths: int
+
+
+_Calls = dict[Connection, _Call]
+
+
+def _start(calls: "_Calls", key: str, task: tuple[Any, Any], deaths: int = 0) -> CallStarted:
+    context = multiprocessing.get_context("spawn")
+    own_end, other_end = context.Pipe()
+    process = context.Process(target=_perform, args=(other_end, *task))
+    process.start()
+    other_end.close()
+    calls[own_end] = _Call(key, task, process, deaths)
+    return CallStarted(key, f"process {process.pid}")
+
+
+def _receive(calls: "_Calls", connection: Connection) -> Iterator[CallEvent[Any]]:
+    """Yield the events of one message of a call, or of the death of its process."""
+    call = calls[connection]
+    try:
+        kind, content = connection.recv()
+    except (EOFError, OSError):
+        _end(calls, [connection])
+        reason, deaths = _describe_end(call.process.exitcode), call.deaths + 1
+        if deaths < MAX_DEATHS:
+            yield CallRestarted(call.key, reason)
+            yield _start(calls, call.key, call.task, deaths)
+        else:
+            yield CallFailed(call.key, f"its worker died {deaths} times ({reason})")
+        return
+    if kind == "output":
+        yield CallOutput(call.key, content)
+        return
+    call.process.join(TIDYING_SECONDS)
+    _end(calls, [connection])
+    yield CallFinished(call.key, content) if kind == "result" else CallFailed(call.key, content)
+
+
+def _end(calls: "_Calls", connections: list[Connection]) -> None:
+    """Terminate the processes of calls, and kill those that do not end in time."""
+    processes = [calls.pop(connection).process for connection in connections]
+    for connection, process in zip(connections, processes, strict=True):
+        connection.close()
+        process.terminate()
+    for process in processes:
+        process.join(TIDYING_SECONDS)
+        process.kill()
+        process.join()
 
 
 def _describe_end(exit_code: int | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from threading import Event
 from typing import Any
 
 from coder.core.errors import UserError
@@ -22,7 +23,6 @@ from coder.executors.calls import (
     CallStarted,
     Emit,
     R,
-    always,
     describe_exception,
 )
 
@@ -45,18 +45,14 @@ class RayExecutor:
             UserError: Ray is not installed, or there is no cluster of the same versions at the address.
         """
         self._ray = _connect(address)
-        here = "node:__internal_head__"
-        # The head node lives as long as the cluster.
-        mailbox = self._ray.remote(_Mailbox)
-        self._mailbox = mailbox.options(num_cpus=0, resources={here: 0.001}, max_restarts=-1).remote()
 
     @property
     def label(self) -> str:
         count = sum(node["Alive"] for node in self._ray.nodes())
-        return f"a Ray cluster ({count} node{'s' * (count != 1)}, {self._slots} processors)"
+        return f"a Ray cluster ({count} node{'s' * (count != 1)}, {self.slots} processors)"
 
     @property
-    def _slots(self) -> int:
+    def slots(self) -> int:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def __enter__(self) -> "RayExecutor":
@@ -73,24 +69,25 @@ class RayExecutor:
         function: Callable[[A, Emit], R],
         arguments: Iterable[tuple[str, A]],
         *,
-        is_wanted: Callable[[str], bool] = always,
+        stop: Event | None = None,
     ) -> Iterator[CallEvent[R]]:
         ray, waiting = self._ray, iter(arguments)
         calls: dict[Any, _Attempt] = {}
+        here = "node:__internal_head__"  # it lives as long as the cluster
+        options = {"num_cpus": 0, "resources": {here: 0.001}, "max_restarts": -1}
+        mailbox = ray.remote(_Mailbox).options(**options).remote()
         try:
             while True:
-                while len(calls) < self._slots and (entry := next(waiting, None)) is not None:
-                    self._submit(_Attempt(entry[0], function, entry[1]), calls)
+                while len(calls) < self.slots and (entry := next(waiting, None)) is not None:
+                    self._submit(_Attempt(entry[0], function, entry[1], mailbox), calls)
                 if not calls:
                     return
                 done, _ = ray.wait([*calls], timeout=POLL_SECONDS)
-                yield from self._read_lines(calls)  # before the results, which end the calls
+                yield from self._read_lines(mailbox, calls)  # before the results, which end the calls
                 for reference in done:
                     yield from self._finish(reference, calls)
-                unwanted = [reference for reference, call in calls.items() if not is_wanted(call.key)]
-                self._cancel(unwanted)
-                for reference in unwanted:
-                    del calls[reference]
+                if stop is not None and stop.is_set():
+                    return
         finally:
             self._cancel([*calls])
 
@@ -101,13 +98,13 @@ class RayExecutor:
             max_retries=0,  # the caller must learn of each attempt
             scheduling_strategy="SPREAD",
         )
-        calls[task.remote(attempt.function, attempt.argument, attempt.token, self._mailbox)] = attempt
+        calls[task.remote(attempt.function, attempt.argument, attempt.token, attempt.mailbox)] = attempt
 
-    def _read_lines(self, calls: "dict[Any, _Attempt]") -> Iterator[CallEvent[Any]]:
+    def _read_lines(self, mailbox: Any, calls: "dict[Any, _Attempt]") -> Iterator[CallEvent[Any]]:
         """Yield what running calls have sent; lines of attempts that are over are dropped."""
         attempts = {attempt.token: attempt for attempt in calls.values()}
         try:
-            messages = self._ray.get(self._mailbox.take.remote(), timeout=60)
+            messages = self._ray.get(mailbox.take.remote(), timeout=60)
         except self._ray.exceptions.RayError:  # it is started anew; the results hold whole logs
             return
         for token, kind, text in messages:
@@ -176,6 +173,7 @@ class _Attempt:
     key: str
     function: Callable[..., Any]
     argument: Any
+    mailbox: Any
     deaths: int = 0
     is_running: bool = False
     token: str = ""

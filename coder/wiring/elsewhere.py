@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-import secrets
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from coder.core import events
@@ -212,57 +213,23 @@ async def _perform(call: PartCall, session: SessionContext, directory: Path, emi
     )
 
 
-@dataclass
-class _PendingPart:
-    context: SessionContext
-    candidate: Candidate
-    call: PartCall
-    result: "asyncio.Future[PartResult]"
-    is_taken: bool = False
-    """Whether a worker has it."""
-    counted: dict[int, int] = field(default_factory=dict)
-    """Numbers in this log of requests that were counted as they were paid for, by their own numbers."""
-
-    def fail(self, error: CoderError) -> None:
-        if not self.result.done():
-            self.result.set_exception(error)
-
-
-@dataclass
-class _Waiting(Iterator[tuple[str, PartCall]]):
-    """Parts that no worker has taken; iteration stops where there is none, and goes on with later ones."""
-
-    parts: dict[str, _PendingPart]
-
-    def __next__(self) -> tuple[str, PartCall]:
-        for key, part in [*self.parts.items()]:
-            if not part.is_taken:
-                part.is_taken = True
-                return key, part.call
-        raise StopIteration
-
-
 class StageRunner:
-    """Runs parts of a session's stages on an executor; used from the session's event loop."""
+    """Runs parts of a session's stages on an executor, each in a thread that waits for it."""
 
     _setup: SessionSetup
     _repository: SessionRepository
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
+        self._threads = ThreadPoolExecutor(executor.slots)
         self._clone: ClonedRepository | None = None
-        self._pending: dict[str, _PendingPart] = {}
-        self._events: Iterator[CallEvent[PartResult]] = iter(())
-        self._service: asyncio.Task[None] | None = None
 
     def __enter__(self) -> "StageRunner":
         return self
 
     def __exit__(self, *_: object) -> None:
         """Wait until all calls have ended."""
-        self._pending.clear()
-        for _event in self._events:
-            pass
+        self._threads.shutdown()
 
     def connect(self, setup: SessionSetup, repository: SessionRepository) -> RunElsewhere:
         self._setup, self._repository = setup, repository
@@ -275,20 +242,34 @@ class StageRunner:
             LimitReached, ModelError: the part ended so, or its worker was lost too often.
         """
         call = await asyncio.to_thread(self._make_call, context, candidate, part)
-        key, loop = secrets.token_hex(4), asyncio.get_running_loop()
-        pending = self._pending[key] = _PendingPart(context, candidate, call, loop.create_future())
-        if self._service is None or self._service.done():
-            self._service = asyncio.create_task(self._serve())
+        loop, stop = asyncio.get_running_loop(), Event()
+        counted: dict[int, int] = {}
+
+        def report(event: CallEvent[PartResult]) -> None:
+            loop.call_soon_threadsafe(_report, context, candidate.id, counted, event)
+
         try:
-            result = await pending.result
+            result = await loop.run_in_executor(self._threads, self._perform, call, report, stop)
         finally:
-            self._pending.pop(key, None)
-        await self._take_over(pending, result)
+            stop.set()
+        await self._take_over(context, candidate, call, result, counted)
         if result.limit:
             raise LimitReached(result.limit, result.problem)  # type: ignore[arg-type]
         if result.problem:
             raise ModelError(result.problem)
         return result.note
+
+    def _perform(
+        self, call: PartCall, report: Callable[[CallEvent[PartResult]], object], stop: Event
+    ) -> PartResult:
+        for event in self._executor.run(perform_part, [(call.candidate, call)], stop=stop):
+            match event:
+                case CallFinished(result=result):
+                    return result
+                case CallFailed(key=name, reason=reason):
+                    raise ModelError(f"{name} did not come to an end: {reason}.")
+            report(event)
+        raise ModelError(f"{call.candidate} was stopped.")
 
     def _make_call(self, context: SessionContext, candidate: Candidate, part: StagePart) -> PartCall:
         repository, remaining = self._repository, context.budget.limits_left
@@ -314,65 +295,54 @@ class StageRunner:
             fields={name: getattr(context, name) for name in ("role", "continued", "hints")},
         )
 
-    async def _serve(self) -> None:
-        """Run calls until none is left."""
-        waiting = _Waiting(self._pending)
-        try:
-            while not all(part.is_taken for part in self._pending.values()):
-                self._events = self._executor.run(perform_part, waiting, is_wanted=self._pending.__contains__)
-                while (event := await asyncio.to_thread(next, self._events, None)) is not None:
-                    self._receive(event)
-        except Exception as error:  # noqa: BLE001 - the session fails with it, instead of waiting
-            for part in self._pending.values():
-                part.fail(CoderError(f"the executor failed: {error!r}"))
-
-    def _receive(self, event: CallEvent[PartResult]) -> None:
-        part = self._pending.get(event.key)
-        if part is None:
-            return
-        log, name = part.context.log, part.candidate.id
-        match event:
-            case CallStarted(worker=worker):
-                log.append(events.ToolStreamed(candidate=name, text=f"runs on {worker}"))
-            case CallOutput(text=line):
-                record = events.Record.model_validate_json(line)
-                if isinstance(record.event, events.BudgetSpent):
-                    part.counted[record.number] = _count_spending(part.context, record.event)
-                elif text := _describe_progress(record.event):
-                    log.append(events.ToolStreamed(candidate=name, text=text))
-            case CallRestarted(reason=reason):
-                part.counted.clear()
-                log.warn(f"The worker of {name} was lost ({reason}): it begins anew.")
-            case CallFinished(result=result):
-                if not part.result.done():
-                    part.result.set_result(result)
-            case CallFailed(reason=reason):
-                part.fail(ModelError(f"{name} did not come to an end: {reason}."))
-
-    async def _take_over(self, part: _PendingPart, result: PartResult) -> None:
+    async def _take_over(
+        self,
+        context: SessionContext,
+        candidate: Candidate,
+        call: PartCall,
+        result: PartResult,
+        counted: Mapping[int, int],
+    ) -> None:
         """Append a part's records to the log, renumbered, and give its candidate its change.
 
         Raises:
             GitError: the change is not what the worker has sent.
         """
-        context, candidate, change = part.context, part.candidate, result.change
         for name, output in result.files.items():
             if name != LOG:
                 context.store.store_blob(output.decode("utf-8", "surrogateescape"))
-        is_changed = change.tree != part.call.change.tree
+        is_changed = result.change.tree != call.change.tree
         if is_changed:
-            await asyncio.to_thread(self._repository.adopt_change, candidate, change)
-        numbers = dict(part.counted)
+            await asyncio.to_thread(self._repository.adopt_change, candidate, result.change)
+        numbers = dict(counted)
         for record in parse_log(result.files):
             if record.number in numbers:
                 continue
             if isinstance(record.event, events.BudgetSpent):  # its line was lost on the way
                 numbers[record.number] = _count_spending(context, record.event)
                 continue
-            event = _renumber(record.event, numbers, known=len(part.call.records))
+            event = _renumber(record.event, numbers, known=len(call.records))
             numbers[record.number] = context.log.append(event).number
         if is_changed:
             await asyncio.to_thread(self._repository.checkpoint, candidate, f"Change {candidate.id}")
+
+
+def _report(
+    context: SessionContext, name: str, counted: dict[int, int], event: CallEvent[PartResult]
+) -> None:
+    """Show what a part does, and count what it pays for: `counted` has the numbers of such records here."""
+    match event:
+        case CallStarted(worker=worker):
+            context.log.append(events.ToolStreamed(candidate=name, text=f"runs on {worker}"))
+        case CallOutput(text=line):
+            record = events.Record.model_validate_json(line)
+            if isinstance(record.event, events.BudgetSpent):
+                counted[record.number] = _count_spending(context, record.event)
+            elif text := _describe_progress(record.event):
+                context.log.append(events.ToolStreamed(candidate=name, text=text))
+        case CallRestarted(reason=reason):
+            counted.clear()
+            context.log.warn(f"The worker of {name} was lost ({reason}): it begins anew.")
 
 
 def _count_spending(context: SessionContext, event: events.BudgetSpent) -> int:

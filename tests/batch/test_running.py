@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -24,7 +25,6 @@ from coder.executors.calls import (
     CallRestarted,
     CallStarted,
     InlineData,
-    always,
 )
 from coder.session.log import utc_now
 from coder.wiring.elsewhere import Files, SessionCall
@@ -73,6 +73,7 @@ class InstantExecutor:
     keys: list[str] = field(default_factory=list)
     is_local = True
     label = "nothing"
+    slots = 1
 
     def __enter__(self) -> "InstantExecutor":
         return self
@@ -88,7 +89,7 @@ class InstantExecutor:
         function: object,
         arguments: Iterable[tuple[str, Any]],
         *,
-        is_wanted: Callable[[str], bool] = always,
+        stop: Event | None = None,
     ) -> Iterator[CallEvent[Any]]:
         for key, call in arguments:
             self.calls.append(call)

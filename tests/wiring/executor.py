@@ -15,6 +15,7 @@ class PicklingExecutor:
     is_local: bool = True
     damage: Callable[[Any], Any] = lambda package: package
     label = "this process"
+    slots = 1
 
     def __enter__(self) -> "PicklingExecutor":
         return self
