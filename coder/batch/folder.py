@@ -1,10 +1,11 @@
-"""Folder of a batch: a folder for each finished issue, and the logs of those that run."""
+"""Folder of a batch: a folder for each finished issue, and a list of what has been paid."""
 
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,11 +23,9 @@ from coder.core.verdict_summary import markdown_report
 from coder.files.regular_files import lock_file
 from coder.wiring.elsewhere import Files, parse_log
 
-RUNNING, RESULT = "running", "result.json"
+RUNNING, RESULT, COSTS = "running", "result.json", "costs.txt"
 DRAFT_SUFFIX = ".draft"
 LOCK = ".lock"
-LOST_LOG = "lost-{}.jsonl"
-"""Log of an attempt whose worker died, as far as it arrived."""
 
 
 class IssueResult(Value):
@@ -109,10 +108,22 @@ class BatchFolder:
                 raise UserError(f"Another coder batch is at work in {self.path}.")
             for draft in self._running.glob(f"*{DRAFT_SUFFIX}"):
                 shutil.rmtree(draft, ignore_errors=True)
-            for log in self.running_logs():
-                if (self.path / log.name.rpartition("+")[0] / RESULT).exists():
-                    log.unlink()
             yield
+
+    def add_cost(self, identity: str, usd: Decimal) -> None:
+        """Note what was paid for an issue; without space, its result tells it."""
+        with suppress(OSError), (self.path / COSTS).open("a", encoding="utf-8") as file:
+            file.write(f"{identity} {usd}\n")
+
+    def read_costs(self) -> dict[str, Decimal]:
+        """Return what was paid for each issue so far, also in attempts that came to no result."""
+        costs: dict[str, Decimal] = {}
+        file = self.path / COSTS
+        for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+            identity, _, usd = line.partition(" ")
+            with suppress(ArithmeticError):  # the last line may be incomplete
+                costs[identity] = costs.get(identity, Decimal(0)) + Decimal(usd)
+        return costs
 
     def read_results(self) -> dict[str, IssueResult]:
         """Return the stored results by id; folders without a readable one are ignored."""
@@ -133,14 +144,7 @@ class BatchFolder:
         """
         identity = result.id
         draft = self._running / f"{identity}{DRAFT_SUFFIX}"
-        contents = {
-            **files,
-            **{
-                LOST_LOG.format(number): log.read_bytes()
-                for number, log in enumerate(self.running_logs(identity)[:-1], 1)
-            },
-            RESULT: f"{result.model_dump_json(indent=2)}\n".encode(),
-        }
+        contents = {**files, RESULT: f"{result.model_dump_json(indent=2)}\n".encode()}
         try:
             for name, content in contents.items():
                 (draft / name).parent.mkdir(parents=True, exist_ok=True)
@@ -153,23 +157,3 @@ class BatchFolder:
         except OSError:
             shutil.rmtree(draft, ignore_errors=True)
             raise
-        for log in self.running_logs(identity):
-            log.unlink()
-
-    def remove_empty_logs(self, identity: str) -> None:
-        """Remove the logs of attempts that ended before their session began."""
-        for log in self.running_logs(identity):
-            if log.stat().st_size == 0:
-                log.unlink()
-
-    def start_log(self, identity: str) -> Path:
-        """Return the file for the log of an attempt at an issue that begins now."""
-        return self._running / f"{identity}+{len(self.running_logs(identity)) + 1:03}.jsonl"
-
-    def running_logs(self, identity: str = "*") -> list[Path]:
-        """Return the logs of attempts that have not ended, or were interrupted, oldest first."""
-        return sorted(self._running.glob(f"{identity}+*.jsonl"))
-
-    def lost_logs(self) -> list[Path]:
-        """Return the logs of attempts that came to no result, also those inside of results."""
-        return [*self.running_logs(), *sorted(self.path.glob(f"*/{LOST_LOG.format('*')}"))]

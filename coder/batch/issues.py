@@ -14,7 +14,7 @@ from coder.core.text import explain_invalid_value, parse_json
 from coder.core.values import Value
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-RESERVED_IDS = ("running", "table.md")
+RESERVED_IDS = ("running", "table.md", "costs.txt")
 """Names of a batch's folder that no issue may take."""
 SLUG_CHARACTERS = 32
 

@@ -80,9 +80,8 @@ class Batch:
         self._report = report
         self._clock = clock
         self._deadline = None if options.max_seconds is None else clock() + options.max_seconds
-        self._logs: dict[str, Path] = {}
         self._clones: dict[Path, ClonedRepository] = {}
-        stored = folder.read_results()
+        stored, costs = folder.read_results(), folder.read_costs()
         self.progress: dict[str, IssueProgress] = {}
         for issue in issues:
             entry = IssueProgress(issue)
@@ -90,15 +89,10 @@ class Batch:
             if result is not None and result.digest == issue.digest:
                 entry.state, entry.result = "done", result
                 entry.spent_usd = result.spent.cost_usd or Decimal(0)
+                costs[issue.id] = max(costs.get(issue.id, entry.spent_usd), entry.spent_usd)
             self.progress[issue.id] = entry
-        self._spent_usd = sum((entry.spent_usd for entry in self.progress.values()), Decimal(0))
-        self._spent_usd += sum(map(_read_spent, folder.lost_logs()), Decimal(0))
-
-    @property
-    def spent_usd(self) -> Decimal:
+        self.spent_usd = sum(costs.values(), Decimal(0))
         """Known cost of everything that was run, lost attempts included."""
-        running = (entry.spent_usd for entry in self.progress.values() if entry.state == "running")
-        return self._spent_usd + sum(running, Decimal(0))
 
     def run(self) -> None:
         """Run all issues that have no result; each change of state is reported."""
@@ -110,9 +104,9 @@ class Batch:
                     case CallStarted(worker=worker):
                         self._start(entry, worker)
                     case CallOutput(text=text):
-                        self._record(entry, text)
+                        if SPENT_MARKER in text:
+                            self._pay(entry, _cost_of(text))
                     case CallRestarted(reason=reason):
-                        self._spent_usd += entry.spent_usd  # it may spend its share again
                         entry.state, entry.reason = "waiting", f"its worker died ({reason}): it begins anew"
                     case CallFinished(result=files):
                         self._finish(entry, files)
@@ -189,30 +183,20 @@ class Batch:
         """Return the money limit of the next session; what earlier ones did not spend goes to later ones."""
         if self._options.max_usd is None:
             return own
-        reserved = sum((entry.reserved_usd for entry in self.progress.values()), Decimal(0))
-        share = (self._options.max_usd - self._spent_usd - reserved) / remaining
+        rests = (max(entry.reserved_usd - entry.spent_usd, Decimal(0)) for entry in self.progress.values())
+        share = (self._options.max_usd - self.spent_usd - sum(rests, Decimal(0))) / remaining
         if share <= 0:
             raise UserError("the money limit of the batch is reached")
         return share if own is None else min(own, share)
 
     def _start(self, entry: IssueProgress, worker: str) -> None:
         entry.state, entry.worker = "running", worker
-        entry.spent_usd = Decimal(0)
-        self._logs[entry.issue.id] = self._folder.start_log(entry.issue.id)
-        with contextlib.suppress(OSError):
-            self._logs[entry.issue.id].touch()
+        entry.spent_usd = Decimal(0)  # of the attempt: it may spend its share again
 
-    def _record(self, entry: IssueProgress, line: str) -> None:
-        """Append a record to the log of a running session; without space, the result tells it anyway."""
-        with contextlib.suppress(OSError), self._logs[entry.issue.id].open("a", encoding="utf-8") as log:
-            log.write(f"{line}\n")
-        if SPENT_MARKER in line:
-            entry.spent_usd += _cost_of(line)
-
-    def _settle(self, entry: IssueProgress) -> None:
-        """Count what an attempt has spent, and release the rest of its money."""
-        self._spent_usd += entry.spent_usd
-        entry.reserved_usd = Decimal(0)
+    def _pay(self, entry: IssueProgress, usd: Decimal) -> None:
+        entry.spent_usd += usd
+        self.spent_usd += usd
+        self._folder.add_cost(entry.issue.id, usd)
 
     def _finish(self, entry: IssueProgress, log: Files) -> None:
         try:
@@ -220,8 +204,10 @@ class Batch:
         except UserError as error:
             self._fail(entry, " ".join(str(error).split()))
             return
-        entry.spent_usd = max(entry.spent_usd, result.spent.cost_usd or Decimal(0))
-        self._settle(entry)
+        untold = (result.spent.cost_usd or Decimal(0)) - entry.spent_usd  # lines may be lost on the way
+        if untold > 0:
+            self._pay(entry, untold)
+        entry.reserved_usd = Decimal(0)
         try:
             self._folder.store(result, files)
         except OSError as error:
@@ -230,9 +216,8 @@ class Batch:
         entry.state, entry.reason, entry.result = "done", "", result
 
     def _fail(self, entry: IssueProgress, reason: str) -> None:
-        self._settle(entry)
+        entry.reserved_usd = Decimal(0)
         entry.state, entry.reason = "not done", reason
-        self._folder.remove_empty_logs(entry.issue.id)
 
 
 def _resolve_base(checkout: Checkout, issue: BatchIssue) -> str:
@@ -247,14 +232,3 @@ def _cost_of(line: str) -> Decimal:
     """Return the price of a request from the record of it; 0 where it is not known."""
     cost = json.loads(line)["event"]["usage"].get("cost_usd")
     return Decimal(0) if cost is None else Decimal(str(cost))
-
-
-def _read_spent(log: Path) -> Decimal:
-    """Return the cost of an attempt that has not ended, from the part of its log that arrived."""
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    total = Decimal(0)
-    for line in lines:
-        if SPENT_MARKER in line:
-            with contextlib.suppress(ValueError, KeyError):  # the last line may be incomplete
-                total += _cost_of(line)
-    return total
