@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from coder.bench.runner import NO_MODEL_NAME, Outcome
-from coder.core.values import Value
 
 V = TypeVar("V")
 
 
 def results_markdown(outcomes: Sequence[Outcome]) -> str:
     """Return a table with a row for each strategy and model, then one with a row for each run."""
-    groups = [_row(GROUP_COLUMNS, group) for group in summarize_outcomes(outcomes)]
+    groups = [_row(GROUP_COLUMNS, group) for group in group_outcomes(outcomes)]
     runs = [_row(RUN_COLUMNS, outcome) for outcome in sort_outcomes(outcomes)]
     note = (
         "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what "
@@ -41,53 +40,43 @@ def sort_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=_job_key)
 
 
-class Share(Value):
-    """Count out of a total, with Wilson's interval (E. B. Wilson, 1927)."""
-
-    count: int
-    of: int
-    low: float
-    high: float
-
-    @property
-    def value(self) -> float:
-        return self.count / self.of if self.of else 0.0
+def group_outcomes(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+    """Return the runs of each strategy and model, sorted by name."""
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault((outcome.job.strategy, outcome.job.model), []).append(outcome)
+    return [group for _, group in sorted(groups.items())]
 
 
-def format_share(share: Share) -> str:
-    """Format a share, such as `7 of 11 (64 %, 35 to 85)`."""
-    if share.of == 0:
+def format_share(truths: Iterable[bool]) -> str:
+    """Format how many are true, with Wilson's interval, such as `7 of 11 (64 %, 35 to 85)`."""
+    values = [*truths]
+    if not values:
         return "none"
-    return (
-        f"{share.count} of {share.of} ({100 * share.value:.0f} %, {100 * share.low:.0f} to "
-        f"{100 * share.high:.0f})"
-    )
+    count, of = sum(values), len(values)
+    low, high = wilson_interval(count, of)
+    return f"{count} of {of} ({100 * count / of:.0f} %, {100 * low:.0f} to {100 * high:.0f})"
 
 
-class GroupSummary(Value):
-    strategy: str
-    model: str
-    runs: int
-    proven: Share
-    """Share of the solvable tasks."""
-    fixed: Share
-    """Share of the solvable tasks that are FIXED or PROVEN."""
-    solved: Share
-    """Share of the solvable tasks, by the hidden tests."""
-    wrongly_proven: int
-    """Count among all runs."""
-    wrongly_fixed: int
-    """Count among all runs of changes delivered as FIXED or PROVEN."""
-    left_alone: Share
-    """Share of the unsolvable tasks for which nothing was delivered."""
-    attempts: float
-    """Mean of all runs, like the fields below."""
-    requests: float
-    usd: Decimal | None
-    """None if a price is unknown."""
-    seconds: float
-    tokens: tuple[float, float, float]
-    """Sent, cached, received."""
+def _share_of_solvable(name: str) -> "Callable[[Sequence[Outcome]], object]":
+    return lambda group: format_share(getattr(outcome, name) for outcome in group if outcome.solvable)
+
+
+def _mean(group: Sequence[Outcome], number: Callable[[Outcome], float]) -> float:
+    return statistics.fmean(map(number, group))
+
+
+def _mean_usd(group: Sequence[Outcome]) -> Decimal | None:
+    """Return the mean cost of a run; None if a price is unknown."""
+    prices = [outcome.spent.cost_usd for outcome in group]
+    known = [price for price in prices if price is not None]
+    return sum(known, Decimal(0)) / len(known) if len(known) == len(prices) else None
+
+
+def _mean_tokens(group: Sequence[Outcome]) -> str:
+    """Return means of the tokens sent, cached and received."""
+    names = ("input_tokens", "cached_tokens", "output_tokens")
+    return ", ".join(f"{_mean(group, lambda outcome: getattr(outcome.spent, name)):.0f}" for name in names)  # noqa: B023
 
 
 def format_usd(usd: object) -> str:
@@ -117,22 +106,25 @@ def _roles_json(outcome: Outcome) -> str:
     return json.dumps({role: spent.model_dump(mode="json") for role, spent in sorted(outcome.roles.items())})
 
 
-GROUP_COLUMNS: Mapping[str, Callable[[GroupSummary], object]] = {
-    "strategy": lambda group: group.strategy,
-    "model": lambda group: group.model,
-    "runs": lambda group: group.runs,
-    "PROVEN": lambda group: format_share(group.proven),
-    "PROVEN or FIXED": lambda group: format_share(group.fixed),
-    "solved by hidden tests": lambda group: format_share(group.solved),
-    "wrongly PROVEN": lambda group: group.wrongly_proven,
-    "wrongly FIXED": lambda group: group.wrongly_fixed,
-    "rightly left alone": lambda group: format_share(group.left_alone),
-    "attempts": lambda group: f"{group.attempts:.1f}",
-    "requests": lambda group: f"{group.requests:.1f}",
-    "tokens in, cached, out": lambda group: ", ".join(f"{count:.0f}" for count in group.tokens),
-    "USD": lambda group: format_usd(group.usd),
-    "seconds": lambda group: f"{group.seconds:.1f}",
+GROUP_COLUMNS: Mapping[str, Callable[[Sequence[Outcome]], object]] = {
+    "strategy": lambda group: group[0].job.strategy,
+    "model": lambda group: group[0].job.model,
+    "runs": len,
+    "PROVEN": _share_of_solvable("proven"),
+    "PROVEN or FIXED": _share_of_solvable("fixed"),
+    "solved by hidden tests": _share_of_solvable("passes_hidden"),
+    "wrongly PROVEN": lambda group: sum(outcome.wrongly_proven for outcome in group),
+    "wrongly FIXED": lambda group: sum(outcome.wrongly_fixed for outcome in group),
+    "rightly left alone": lambda group: format_share(
+        not outcome.delivered for outcome in group if not outcome.solvable
+    ),
+    "attempts": lambda group: f"{_mean(group, lambda outcome: outcome.attempts):.1f}",
+    "requests": lambda group: f"{_mean(group, lambda outcome: outcome.spent.requests):.1f}",
+    "tokens in, cached, out": _mean_tokens,
+    "USD": lambda group: format_usd(_mean_usd(group)),
+    "seconds": lambda group: f"{_mean(group, lambda outcome: outcome.seconds):.1f}",
 }
+"""Cells of a row for each strategy and model."""
 JOB_COLUMNS: Mapping[str, Callable[[Outcome], object]] = {
     "task": lambda outcome: outcome.job.task,
     "strategy": lambda outcome: outcome.job.strategy,
@@ -196,75 +188,24 @@ def wilson_interval(count: int, of: int) -> tuple[float, float]:
     return (max(0.0, middle - half) if count else 0.0), (min(1.0, middle + half) if count < of else 1.0)
 
 
-def share_of_true(truths: Iterable[bool]) -> Share:
-    values = [*truths]
-    low, high = wilson_interval(sum(values), len(values))
-    return Share(count=sum(values), of=len(values), low=low, high=high)
-
-
-def summarize_outcomes(outcomes: Sequence[Outcome]) -> tuple[GroupSummary, ...]:
-    """Return a summary for each strategy and model, sorted by name."""
-    groups: dict[tuple[str, str], list[Outcome]] = {}
-    for outcome in outcomes:
-        groups.setdefault((outcome.job.strategy, outcome.job.model), []).append(outcome)
-    return tuple(
-        _summarize(*group, outcomes=group_outcomes) for group, group_outcomes in sorted(groups.items())
-    )
-
-
-def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> GroupSummary:
-    solvable = [outcome for outcome in outcomes if outcome.solvable]
-    prices = [outcome.spent.cost_usd for outcome in outcomes]
-    known_prices = [price for price in prices if price is not None]
-    return GroupSummary(
-        strategy=strategy,
-        model=model,
-        runs=len(outcomes),
-        proven=share_of_true(outcome.proven for outcome in solvable),
-        fixed=share_of_true(outcome.fixed for outcome in solvable),
-        solved=share_of_true(outcome.passes_hidden for outcome in solvable),
-        wrongly_proven=sum(outcome.wrongly_proven for outcome in outcomes),
-        wrongly_fixed=sum(outcome.wrongly_fixed for outcome in outcomes),
-        left_alone=share_of_true(not outcome.delivered for outcome in outcomes if not outcome.solvable),
-        attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
-        requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),
-        usd=sum(known_prices, Decimal(0)) / len(known_prices) if len(known_prices) == len(prices) else None,
-        seconds=statistics.fmean(outcome.seconds for outcome in outcomes),
-        tokens=(
-            statistics.fmean(outcome.spent.input_tokens for outcome in outcomes),
-            statistics.fmean(outcome.spent.cached_tokens for outcome in outcomes),
-            statistics.fmean(outcome.spent.output_tokens for outcome in outcomes),
-        ),
-    )
-
-
 def _job_key(outcome: Outcome) -> tuple[str, str, str, int]:
     return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
 
 
 def describe_own_bugs(outcomes: Sequence[Outcome]) -> str:
     """Return one sentence, such as `31 bugs of this repository: model A solves 22 at $0.31 each, ...`."""
-    groups = summarize_outcomes(outcomes)
-    models = [group.model for group in groups]
+    groups = sorted(group_outcomes(outcomes), key=lambda group: -_mean(group, lambda run: run.passes_hidden))
+    models = [group[0].job.model for group in groups]
     count = len({outcome.job.task for outcome in outcomes})
-    parts = [
-        f"{_label(group, is_only=models.count(group.model) == 1)} solves {group.solved.count}"
-        f"{'' if group.solved.of == count else f' of {group.solved.of} runs'} at {_format_mean(group)} each"
-        for group in sorted(groups, key=lambda group: -group.solved.value)
-    ]
+    parts = []
+    for group, model in zip(groups, models, strict=True):
+        usd, runs = _mean_usd(group), "" if len(group) == count else f" of {len(group)} runs"
+        name = model if models.count(model) == 1 else f"{model} with {group[0].job.strategy}"
+        price = "an unknown price" if usd is None else f"${usd:.2f}"
+        if model == NO_MODEL_NAME:
+            name, price = "no model", "$0"
+        parts.append(f"{name} solves {sum(run.passes_hidden for run in group)}{runs} at {price} each")
     return f"{count} bug{'s' * (count != 1)} of this repository: {', '.join(parts)}."
-
-
-def _label(group: GroupSummary, *, is_only: bool) -> str:
-    if group.model == NO_MODEL_NAME:
-        return "no model"
-    return group.model if is_only else f"{group.model} with {group.strategy}"
-
-
-def _format_mean(group: GroupSummary) -> str:
-    if group.model == NO_MODEL_NAME:
-        return "$0"
-    return "an unknown price" if group.usd is None else f"${group.usd:.2f}"
 
 
 PREDICTIONS = "predictions.jsonl"

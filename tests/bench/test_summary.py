@@ -1,10 +1,8 @@
 """Shares, their intervals, and sums."""
 
-from decimal import Decimal
-
 import pytest
 
-from coder.bench.tables import summarize_outcomes, wilson_interval
+from coder.bench.tables import GROUP_COLUMNS, group_outcomes, wilson_interval
 from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
@@ -25,19 +23,16 @@ def test_wilson(count: int, of: int, low: float, high: float) -> None:
 
 def test_shares_count_solvable_tasks() -> None:
     impossible = outcome("z", kind=VerdictKind.GAVE_UP, solvable=False)
-    groups = summarize_outcomes(
-        [
-            outcome("a"),
-            outcome("b", solves=False),
-            outcome("c", kind=VerdictKind.GAVE_UP),
-            outcome("d", kind=VerdictKind.FIXED, solves=False),
-            impossible,
-        ]
-    )
-    assert len(groups) == 1
-    group = groups[0]
-    assert (group.runs, group.proven.count, group.proven.of, group.solved.count) == (5, 2, 4, 1)
-    assert (group.fixed.count, group.wrongly_proven, group.wrongly_fixed) == (3, 1, 2)
-    assert (group.left_alone.count, group.left_alone.of) == (1, 1)
-    assert group.tokens == (100.0, 40.0, 10.0)
-    assert group.usd == Decimal("0.02")
+    runs = [
+        outcome("a"),
+        outcome("b", solves=False),
+        outcome("c", kind=VerdictKind.GAVE_UP),
+        outcome("d", kind=VerdictKind.FIXED, solves=False),
+        impossible,
+    ]
+    (group,) = group_outcomes(runs)
+    cells = {name: str(cell(group)).partition(" (")[0] for name, cell in GROUP_COLUMNS.items()}
+    assert [*cells.values()] == [
+        *("linear", "m:one", "5", "2 of 4", "3 of 4", "1 of 4", "1", "2", "1 of 1"),
+        *("1.0", "2.0", "100, 40, 10", "0.0200", "4.0"),
+    ]
