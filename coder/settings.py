@@ -376,7 +376,13 @@ def ignored_settings(repository: Path, environment: Mapping[str, str] = os.envir
         for name in environment
         if name.startswith("CODER_") and name not in variables and name[6:].lower() not in REMOVED_SETTINGS
     }
+    hooks = user.with_name("hooks.json")
     return (
+        *(
+            (f"{hooks} denies nothing any more: the settings `deny` and `approve` do.",)
+            if hooks.exists()
+            else ()
+        ),
         *(
             f"{source} sets {name!r}, which no longer exists: {REMOVED_SETTINGS[name]}."
             for source, values in sources

@@ -17,6 +17,7 @@ from coder.settings import (
     sandbox_caps,
 )
 from coder.trust import allowed_rules, forget_repository, is_trusted, remember_rules, trust_repository
+from tests.builders import write
 
 
 def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
@@ -227,6 +228,13 @@ def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
         "pyproject.toml [tool.coder] sets 'model', which a repository may not: it is passed over. "
         "Your own settings may.",
     )
+
+
+def test_hooks_of_earlier_versions_are_named(tmp_path: Path) -> None:
+    user = environment(tmp_path)
+    write(tmp_path / "config" / "coder", {"hooks.json": "{}"})
+    (line,) = ignored_settings(tmp_path, user)
+    assert line.endswith("hooks.json denies nothing any more: the settings `deny` and `approve` do.")
 
 
 def test_repository_without_pyproject_has_settings_of_the_same_rank(tmp_path: Path) -> None:

@@ -292,8 +292,8 @@ def trust(
         bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")
     ] = False,
 ) -> None:
-    """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills,
-    commands and hooks count, and the MCP servers of its .mcp.json are started.
+    """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills
+    and commands count, and the MCP servers of its .mcp.json are started.
     """
     from coder.trust import forget_repository as forget_all
     from coder.trust import trust_repository as remember

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from coder.core.messages import Effort
 from coder.core.notes import Note, ReviewFinding
@@ -118,19 +118,6 @@ class Judging:
         return self.make_verifier(repository)
 
 
-HookEvent = Literal["PreToolUse", "PostToolUse", "Verified", "Stop"]
-
-
-class Deny(Protocol):
-    async def __call__(self, event: HookEvent, candidate: Candidate, **fields: object) -> str:
-        """Return why a hook of the user's or a trusted repository's denies an event; empty if none does."""
-        ...
-
-
-async def _deny_nothing(event: HookEvent, candidate: Candidate, **fields: object) -> str:  # noqa: ARG001
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class SessionContext:
     """Immutable container of everything a session was wired with."""
@@ -171,8 +158,6 @@ class SessionContext:
     """Works on what the user flags in a review; None if there is no model to do so."""
     run_elsewhere: "RunElsewhere | None" = None
     """Runs a part of a parallel stage on the user's executor; None: parts run in this process."""
-    deny: Deny = _deny_nothing
-    """Runs the hooks of an event."""
     needs_review: bool = False
     """Whether the user reviews each plan before it runs and each fix, hunk by hunk, before delivery."""
     instructions: str = ""

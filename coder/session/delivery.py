@@ -82,7 +82,6 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionFini
     ):
         outcome = _outcome_without_delivery(context, candidate, newest)
         return await keep_change(context, outcome)
-    denial = await context.deny("Stop", candidate, verdict=newest.kind.value)
     if reviews := reviewer_findings(context.log.records, candidate.id):
         newest = newest.model_copy(update={"notes": (*newest.notes, *summarize_reviews(reviews))})
     if context.needs_review:
@@ -93,7 +92,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionFini
         if isinstance(accepted_part, RevisionRequest):
             return await _revise(context, candidate, accepted_part)
         patch, newest = accepted_part
-    confirmed = await _confirm_delivery(context, candidate, patch, newest, denial)
+    confirmed = await _confirm_delivery(context, candidate, patch, newest)
     if isinstance(confirmed, str):
         return _declined_outcome(context, patch, newest, confirmed)
     verdict, delivery = await _deliver(context, candidate, patch, confirmed)
@@ -109,11 +108,9 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionFini
 
 
 async def _confirm_delivery(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict, denial: str
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> Verdict | str:
-    """Return the verdict to deliver with, or why there is no delivery: a hook's `denial`, the user's wish."""
-    if denial:
-        return f"a hook denies it: {' '.join(denial.split())}"
+    """Return the verdict to deliver with, or why the user wants no delivery."""
     seen = await confirm_open_lines(context, candidate, patch, verdict)
     if seen is None:
         return "you dropped it"
@@ -201,7 +198,7 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
     """
     task, repository = context.task, context.repository
     kept = find_kept_change(context.log.records, includes_passing=not context.budget.spent.requests)
-    if kept is None or task.given or task.plan_only or await _is_opposed(context, kept):
+    if kept is None or task.given or task.plan_only or _is_opposed(context, kept):
         return outcome
     place = await asyncio.to_thread(repository.create_candidate, "kept")
     await asyncio.to_thread(apply, kept.diff, place.worktree)
@@ -237,15 +234,12 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
     )
 
 
-async def _is_opposed(context: SessionContext, kept: KeptChange) -> bool:
-    """Tell whether a reviewer or a hook is against delivering a judged change."""
+def _is_opposed(context: SessionContext, kept: KeptChange) -> bool:
+    """Tell whether a reviewer is against delivering a judged change."""
     if kept.verdict is None:
         return False
     reviews = reviewer_findings(context.log.records, kept.candidate).values()
-    candidate = Candidate(id=kept.candidate, worktree=context.repository.root, base=context.repository.base)
-    return not all(review.approve for review in reviews) or bool(
-        await context.deny("Stop", candidate, verdict=kept.verdict.kind.value)
-    )
+    return not all(review.approve for review in reviews)
 
 
 def _commit_unjudged(context: SessionContext, patch: Patch, kept: KeptChange) -> Delivery:

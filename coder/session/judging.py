@@ -239,25 +239,12 @@ async def judge_change(
     verdict = log(known_verdict or await verify_change(context, candidate, patch, test_ids))
     if verdict.is_examinable:
         verdict = log(await examine_change(context, candidate, verdict))
-    if verdict.is_deliverable and (denial := await _denial_by_hook(context, candidate, patch, verdict)):
-        findings = (*findings, denial)
-        verdict = log(verdict)
     return verdict
 
 
 def prior_findings(verdict: Verdict) -> tuple[Finding, ...]:
     """Return the findings that were known before the change was judged, and hold for every part of it."""
     return tuple(finding for finding in verdict.findings if finding.rule in (LEFT_OUT, UNDECIDED, SEARCH_CUT))
-
-
-async def _denial_by_hook(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> Finding | None:
-    reason = await context.deny(
-        "Verified", candidate, verdict=verdict.kind.value, reason=verdict.reason, diff=patch.diff
-    )
-    text = f"a hook denies the verdict: {' '.join(reason.split())}"
-    return Finding(rule="own-hook", effect="cap", text=text) if reason else None
 
 
 async def verify_change(

@@ -569,8 +569,6 @@ async def run_call(
         arguments = tool.validate_arguments(call.arguments)
         decision = _decide(context, candidate, tool, arguments)
         policy = await _check_permission(context, candidate, call, decision)
-        if denial := await context.deny("PreToolUse", candidate, tool_name=tool.name, tool_input=arguments):
-            raise ToolRefusedError(f"{tool.name} was refused by a hook, and nothing was done: {denial}")
         start_seconds = time.monotonic()
         try:
             result, ok = await _run_tool(context, candidate, tool, arguments, policy=policy), True
@@ -579,10 +577,6 @@ async def run_call(
         if not isinstance(result, str):
             note = _check_kind(phase, result)
         text = result if isinstance(result, str) else f"Handed over: {result.kind}."
-        if objection := await context.deny(
-            "PostToolUse", candidate, tool_name=tool.name, tool_input=arguments, tool_response=text
-        ):
-            text = f"{text}\n\nA hook objects to what was done: {objection}"
     except ToolError as error:
         text, ok, note = str(error), False, None
         is_refused = isinstance(error, ToolRefusedError)

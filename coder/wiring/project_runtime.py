@@ -87,9 +87,7 @@ def ensure_trust(
             f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, "
             "or add --trust."
         )
-    refusal = (
-        "" if backend is None else " No: go on in the sandbox, without its instructions, skills and hooks."
-    )
+    refusal = "" if backend is None else " No: go on in the sandbox, without its instructions and skills."
     if confirm(f"{trust_question(root, backend)}{refusal}"):
         trust_repository(root)
         return True
@@ -121,7 +119,7 @@ def trust_question(root: Path, backend: SandboxBackend | None) -> str:
     consequence = (
         "its tests run without a sandbox, as you"
         if backend is None
-        else "its tests run in a reduced sandbox, and its instructions, skills and hooks count"
+        else "its tests run in a reduced sandbox, and its instructions and skills count"
     )
     servers = (
         f", and the servers of its {SERVERS_FILE} are started" if (root / SERVERS_FILE).is_file() else ""

@@ -52,7 +52,7 @@ from coder.wiring.conversations import (
     make_session_id,
     recover_sessions,
 )
-from coder.wiring.guidance import Guidance, OwnHooks, load_guidance, read_hooks
+from coder.wiring.guidance import Guidance, load_guidance
 from coder.wiring.mcp_client import open_session_tools
 from coder.wiring.project_runtime import (
     UNKNOWN_PURPOSE,
@@ -187,11 +187,7 @@ class SessionSetup:
             guidance = load_guidance(
                 root, task.directory, trusted=task.trusted, git=repository.user_checkout.git
             )
-            hooks = read_hooks(root, trusted=task.trusted)
-            hook_inputs = directory / "hooks"
-            if hooks:
-                hook_inputs.mkdir()
-            exposed = (*repository.exposed_directories, *guidance.skills.values(), hook_inputs)
+            exposed = (*repository.exposed_directories, *guidance.skills.values())
             sandbox = stack.enter_context(make_sandbox(backend, config, exposed=exposed))
             store = stack.enter_context(closing(SessionStore(directory)))
             private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
@@ -238,9 +234,6 @@ class SessionSetup:
                     guidance=guidance,
                 ),
                 instructions=guidance.instructions,
-                deny=OwnHooks(
-                    hooks=hooks, session=identity, root=root, sandbox=sandbox, directory=hook_inputs, log=log
-                ).deny,
                 needs_review=reviews,
                 run_elsewhere=connect(self, repository) if connect else None,
                 revise=None if chosen_approach.is_offline or task.given else revise_flagged,
@@ -411,8 +404,8 @@ def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> Ite
     """Yield notices about trust, settings and sandbox: a reduced one is told of once in a repository."""
     if not task.trusted:
         yield (
-            f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md), "
-            f"skills and hooks are ignored. If it is yours: coder trust {root}"
+            f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md) "
+            f"and skills are ignored. If it is yours: coder trust {root}"
         )
     yield from ignored_settings(root)
     shown = sandbox_notice_file(root)

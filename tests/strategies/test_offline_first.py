@@ -73,16 +73,6 @@ def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
     assert [question for question, _ in doubting.calls] == ["reproduces", "verify", "guard"]
 
 
-def test_own_hook_may_deny_an_edit_of_the_search(tmp_path: Path) -> None:
-    async def deny(*_: object, **__: object) -> str:
-        return "not in March"
-
-    context = replace(offline_context(tmp_path, proposals(2), issue=ISSUE), deny=deny)
-    (kit,) = fallback_calls(context)
-    assert kit.hints == proposals(2)
-    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
-
-
 def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
     rivals = proposals(2, 3)
     verifier = FakeVerifier(report=REDS)
