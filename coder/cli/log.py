@@ -169,42 +169,34 @@ def _cost_row(key: str, requests: "list[Usage]") -> tuple[object, ...]:
 
 Restore = Literal["both", "conversation", "code"]
 """Parts of a session that go back to an earlier point."""
-PointArgument = Annotated[
-    str,
-    typer.Argument(metavar="ID@N", help="A session and the number of a request of its conversation, from 1."),
-]
-RestoreOption = Annotated[
-    Restore, typer.Option(help="What goes back; the other stays as it is.", show_default="both")
-]
 
 
 @app.command()
-def rewind(point: PointArgument = "last", restore: RestoreOption = "both") -> None:
+def rewind(
+    point: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID@N", help="A session and the number of a request of its conversation, from 1."
+        ),
+    ] = "last",
+    restore: Annotated[
+        Restore, typer.Option(help="What goes back; the other stays as it is.", show_default="both")
+    ] = "both",
+) -> None:
     """Go back to before request N of a conversation (the newest one without @N), and go on from there.
 
     Nothing is deleted: the session that is left behind, its branch and its commits stay as they are.
     """
-    print(_go_back(point, restore, forks=False))
-
-
-@app.command()
-def fork(point: PointArgument = "last", restore: RestoreOption = "both") -> None:
-    """Begin a second conversation before request N of another (at its end without @N), on its own branch."""
-    print(_go_back(point, restore, forks=True))
-
-
-def _go_back(name: str, restore: Restore, *, forks: bool) -> str:
     from coder.wiring.conversations import go_back
 
-    point = go_back(name, find_checkout(Path()).root, restore=restore, forks=forks)
-    return f"{describe_point(point, forks=forks)}\nTo go on from there: coder resume {point.session}"
+    found = go_back(point, find_checkout(Path()).root, restore=restore)
+    print(f"{describe_point(found)}\nTo go on from there: coder resume {found.session}")
 
 
-def describe_point(point: "ConversationPoint", *, forks: bool) -> str:
+def describe_point(point: "ConversationPoint") -> str:
     """Return where a conversation goes on, for the user."""
-    place = "at the end of the conversation" if point.is_end else f"before request {point.request}"
     lines = [
-        f"{'A fork' if forks else 'Back'} {place}; nothing was deleted.",
+        f"Back before request {point.request}; nothing was deleted.",
         *(
             f"Your branch holds the change of {name}; to take it back: coder undo {name}"
             for name in point.applied

@@ -312,8 +312,8 @@ class InterfaceServices:
         from coder.cli.log import describe_point
         from coder.wiring.conversations import go_back
 
-        point = go_back(f"{session}@{request}", self.root, restore=restore, forks=False)
-        return point.session, describe_point(point, forks=False)
+        point = go_back(f"{session}@{request}", self.root, restore=restore)
+        return point.session, describe_point(point)
 
     def read_messages(self) -> Sequence[str]:
         """Read lines of JSON, which only the user may read."""

@@ -46,8 +46,6 @@ class ConversationPoint(NamedTuple):
     session: str
     request: int
     """Number of the request before which it is."""
-    is_end: bool
-    """Whether it is behind the newest request."""
     applied: tuple[str, ...]
     """Sessions after that point whose change the user's branch holds."""
 
@@ -130,11 +128,10 @@ def earlier_deliveries(directory: Path) -> tuple[Delivery, ...]:
     )
 
 
-def go_back(name: str, root: Path, *, restore: Restore = "both", forks: bool = False) -> ConversationPoint:
+def go_back(name: str, root: Path, *, restore: Restore = "both") -> ConversationPoint:
     """Store the point before a request, `ID@N`, as the newest session, and return it.
 
-    Without `@N` it is the point before the newest request; with `forks` it is the end, and what continues it
-    is delivered to a branch of its own. What is left behind stays as it is.
+    Without `@N` it is the point before the newest request. What is left behind stays as it is.
 
     Raises:
         UserError: there is no such session or request.
@@ -142,43 +139,30 @@ def go_back(name: str, root: Path, *, restore: Restore = "both", forks: bool = F
     id, _, number = name.partition("@")
     directory = find_session(id or "last", repository=root, conversation=True)
     requests = list_conversation(directory)
-    request = _parse_request(number, len(requests), forks=forks)
-    point = _read_end(requests[request - 2]) if request > 1 else START
-    end = point if request > len(requests) else _read_end(directory)
-    session = _store_point(
-        requests[min(request, len(requests)) - 1],
-        conversation=end if restore == "code" else point,
-        code=end if restore == "conversation" else point,
-        forks=forks,
-        is_end=request > len(requests),
-    )
-    left_behind = () if restore == "conversation" else requests[request - 1 :]
-    return ConversationPoint(session, request, request > len(requests), _find_applied(left_behind, root))
-
-
-def _parse_request(number: str, count: int, *, forks: bool) -> int:
-    highest = count + 1 if forks else count
-    if not number:
-        return highest
-    if not number.isdecimal() or not 1 <= int(number) <= highest:
+    count = len(requests)
+    if number and not (number.isdecimal() and 1 <= int(number) <= count):
         raise UserError(
             f"There is no request {number} to go back to: the conversation has {count}. Their numbers: coder "
             "log."
         )
-    return int(number)
+    request = int(number or count)
+    point, end = _read_end(requests[request - 2]) if request > 1 else START, _read_end(directory)
+    session = _store_point(
+        requests[request - 1],
+        conversation=end if restore == "code" else point,
+        code=end if restore == "conversation" else point,
+    )
+    left_behind = () if restore == "conversation" else requests[request - 1 :]
+    return ConversationPoint(session, request, _find_applied(left_behind, root))
 
 
-def _store_point(
-    request: Path, *, conversation: Continuation, code: Continuation, forks: bool, is_end: bool
-) -> str:
+def _store_point(request: Path, *, conversation: Continuation, code: Continuation) -> str:
     """Write the log of a session that was stopped before its first message, and return its id."""
     started, _ = boundary_events(request)
     if started is None:
         raise UserError(f"Session {request.name} ended before it began: there is nothing to go back to.")
     session = make_session_id()
-    task = started.task.model_copy(update={"continues": code.session, "forks": forks})
-    if is_end:
-        task = task.model_copy(update={"issue": f"Fork of {request.name}"})
+    task = started.task.model_copy(update={"continues": code.session, "forks": False})
     directory = request.parent / session
     with session_lock(directory), closing(SessionStore(directory)) as store:
         log = EventLog(store)
@@ -205,13 +189,7 @@ def _store_point(
         if code.diff:
             paths = tuple(sorted({hunk.path for hunk in split_git_diff(code.diff)}))
             log.append(events.FilesChanged(candidate="c1", paths=paths, diff=code.diff))
-        log.append(
-            events.SessionFinished(
-                kind=None,
-                summary="The end of a conversation, to go on with." if is_end else WENT_BACK,
-                exit_code=0 if is_end else INTERRUPTED,
-            )
-        )
+        log.append(events.SessionFinished(kind=None, summary=WENT_BACK, exit_code=INTERRUPTED))
     return session
 
 

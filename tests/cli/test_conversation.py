@@ -176,20 +176,6 @@ def test_conversation_and_code_are_rewound_separately(
 
 
 @pytest.mark.thorough
-def test_fork_has_a_branch_of_its_own(place: Place, server: FakeServer) -> None:
-    branch, _ = make_two_requests(place, server)
-    tip = git(place.repository, "rev-parse", branch)
-    assert place.coder("log", "fork", "last").returncode == 0
-    server.turns += [COMMENTED]
-    request(place, server, "do", "Comment minutes().", "--continue")
-    assert "Document minutes()." in str(messages(server, 2))
-    branches = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").split()
-    (other,) = [name for name in branches if name != branch]
-    assert git(place.repository, "rev-parse", f"{other}^") == tip
-    assert git(place.repository, "rev-parse", branch) == tip
-
-
-@pytest.mark.thorough
 def test_only_an_applied_diff_is_taken_out(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH, Turn(text="Nothing to do.")]
     request(place, server, "fix", ISSUE, "--dry-run")
