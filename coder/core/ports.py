@@ -608,14 +608,12 @@ class Trials(Protocol):
         edits: Sequence[Edit],
         *,
         seconds: float,
-        patient: bool = False,
     ) -> Generator[TrialResult]:
         """Yield the outcome of each edit, in order, as far as the time allows.
 
         `tests` are those that must turn green.
 
-        The time limit of a test follows the usual duration of the failing ones; if `patient`, it allows for a
-        test that may have failed long before its end.
+        The time limit of a test follows the usual duration of the failing ones.
 
         Passed means passed in a fork of a process that had already collected the tests: confirm it in a
         separate process. Closing the iterator ends the work.

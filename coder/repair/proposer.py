@@ -57,9 +57,7 @@ class SearchState:
 
     survivors: list[RepairCandidate] = field(default_factory=list)
     cold: list[RepairCandidate] = field(default_factory=list)
-    """Candidates that only a fresh process can judge."""
-    late: list[RepairCandidate] = field(default_factory=list)
-    """Candidates with which a target test timed out: a test that failed at once before may pass slowly."""
+    """Candidates that only a fresh process can judge: those, too, with which a failing test timed out."""
     tried: int = 0
     is_cut: bool = False
     """True if time ended the search: what was not tried may pass as well."""
@@ -154,9 +152,6 @@ class TemplateProposer:
             try_edits(candidates, last=last)
             if rivals := list_rivals(case, candidates, state):
                 try_edits(rivals, last=until)
-            if state.late and not state.survivors:
-                late, state.late = state.late[:MAX_FRESH], []
-                try_edits(late, last=deadline, patient=True)
         fresh = candidates if case.has_collection_error else state.cold[:MAX_FRESH]
         for candidate in fresh:
             if time.monotonic() > last or len(state.survivors) >= MAX_PROPOSALS:
@@ -280,7 +275,6 @@ def _try_in_forks(
     until: float,
     last: float,
     progress: Progress | None,
-    patient: bool = False,
 ) -> None:
     """Try candidates in order until enough survive, and add their outcomes to `state`.
 
@@ -292,7 +286,6 @@ def _try_in_forks(
         case.failing,
         [candidate.edit for candidate in candidates],
         seconds=max(last - time.monotonic(), 0.0),
-        patient=patient,
     )
     with closing(results):
         for count, (candidate, tried) in enumerate(zip(candidates, results, strict=False), 1):
@@ -300,10 +293,8 @@ def _try_in_forks(
             if tried.outcome == "passed":
                 first = first or count
                 state.survivors.append(candidate)
-            elif tried.outcome == "cold":
+            elif tried.outcome == "cold" or (tried.outcome == "timeout" and tried.test in case.failing):
                 state.cold.append(candidate)
-            elif tried.outcome == "timeout" and tried.test in case.failing:
-                state.late.append(candidate)
             if progress is not None and time.monotonic() - last_report > PROGRESS_INTERVAL_SECONDS:
                 last_report = time.monotonic()
                 progress(state.progress_line)

@@ -49,9 +49,8 @@ from coder.verify.results import Denied
 from coder.verify.run import CommandSelection, PytestRunner, accepted_candidate
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, describe_environment
 from coder.verify.verifier import WorktreeVerifier
-from coder.warm.tracing import PytestTracer
 from coder.warm.trials import TARGET as WARM_TARGET
-from coder.warm.trials import PytestTrials
+from coder.warm.trials import PytestTracer, PytestTrials
 
 UNKNOWN_PURPOSE = "(a change without a description)"
 """Issue of a change that is judged without one."""

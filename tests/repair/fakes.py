@@ -9,7 +9,7 @@ from coder.core.verdict import Outcome, RunProblem, TestReport, TestResult
 
 
 class FakeTrials:
-    """Edits pass with a text in `right`, or in `slow` if patient; `cold` needs a fresh process.
+    """Edits pass with a text in `right`; those in `slow` time out, and `cold` needs a fresh process.
 
     `failing` returns the first red test of an edit instead.
     """
@@ -33,7 +33,6 @@ class FakeTrials:
         edits: Sequence[Edit],
         *,
         seconds: float,
-        patient: bool = False,
     ) -> Generator[TrialResult]:
         try:
             for edit in edits if seconds > 0 else ():
@@ -42,10 +41,10 @@ class FakeTrials:
                 if self._failing is not None:
                     red = self._failing(edit, tests)
                     yield TrialResult(edit=edit, outcome="failed" if red else "passed", test=red)
-                elif text in self._slow and not patient:
+                elif text in self._slow:
                     yield TrialResult(edit=edit, outcome="timeout", test=tests[0])
                 else:
-                    holds = text in (*self._right, *self._slow)
+                    holds = text in self._right
                     yield TrialResult(
                         edit=edit, outcome="cold" if text == "cold" else "passed" if holds else "failed"
                     )

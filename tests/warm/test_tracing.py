@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.ports import Limits, Traces
 from coder.sandbox.process import ProcessSandbox
-from coder.warm.tracing import PytestTracer
+from coder.warm.trials import PytestTracer
 from tests.builders import find_project, write
 
 FILES = {

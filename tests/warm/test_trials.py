@@ -188,36 +188,6 @@ def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
 
 
 @pytest.mark.thorough
-def test_rebuilds_objects_made_at_collection(try_edits: Outcomes) -> None:
-    shop = "def doubled(function):\n    count = 3\n    return lambda number: function(number) * count\n"
-    tests = """\
-        import unittest
-        import shop
-
-        @shop.doubled
-        def price(number):
-            return number
-
-        def test_price():
-            assert price(1) == 2
-
-        class Goods:
-            @shop.doubled
-            def rate(number):
-                return number
-
-        class TestRate(unittest.TestCase):
-            rate = staticmethod(Goods.rate)
-
-            def test_rate(self):
-                self.assertEqual(self.rate(2), 4)
-        """
-    files = {"shop.py": shop, "tests/test_shop.py": textwrap.dedent(tests)}
-    test_ids = ["tests/test_shop.py::test_price", "tests/test_shop.py::TestRate::test_rate"]
-    assert try_edits(files, test_ids, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
-
-
-@pytest.mark.thorough
 def test_leaves_results_of_other_processes_to_confirmation(try_edits: Outcomes) -> None:
     tests = """\
         import subprocess, sys

@@ -51,8 +51,6 @@ LEAST_WAITING, WAITING = 0.3, 3.0
 """Least wall time in seconds, and multiple of the test's wall time: a test that waits forever uses no
 processor time.
 """
-PATIENT_LIMIT, PATIENT_WAITING = 2.0, 5.0
-"""Least limits for each test, if tests that failed at once may take longer when they pass."""
 TRIED_ALONE = 32
 """This many candidates, the likeliest, are tried in their own forks, where no other candidate can affect
 them.
@@ -192,19 +190,16 @@ class EditTrials:
         warm = {test: seconds for test, _, seconds, *_ in answers}
         green_seconds = [warm[test] for test, (green, _) in result_of.items() if green]
         usual = max(ENDLESS_SECONDS, sum(green_seconds) / max(len(green_seconds), 1))
-        least, waiting = (
-            (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
-        )
         self.limits = {
-            test: max(least, (seconds or usual) + TIMES * (warm[test] or usual))
+            test: max(LEAST_LIMIT, (seconds or usual) + TIMES * (warm[test] or usual))
             for test, (_, seconds) in result_of.items()
         }
         self.waits = {
-            test: waiting + WAITING * max(waited or 0.0, self.limits[test])
+            test: LEAST_WAITING + WAITING * max(waited or 0.0, self.limits[test])
             for test, _, _, waited, _ in reversed(answers)
         }
         for test in self.targets:  # those that there was no time to measure are red, as far as is known
-            self.limits.setdefault(test, max(least, usual + TIMES * usual))
+            self.limits.setdefault(test, max(LEAST_LIMIT, usual + TIMES * usual))
         self.targets = [test for test in self.targets if test not in result_of or not result_of[test][0]]
         # Tests that start processes see the unedited files: they are left to the confirming run, if others
         # remain.
@@ -337,35 +332,30 @@ class EditTrials:
         """Try one candidate; return its outcome and the first test that was not green."""
         if not (self.targets or guards):
             return "cold", ""  # no test that passes here could tell
-        for again in (False, True):
-            try:
-                undo = self.put_into_effect(candidate, alone=alone, again=again)
-            except (SyntaxError, ValueError):
-                return "invalid", ""
-            except UnreliableSwap:
-                return "cold" if alone else "alone", ""
-            except BaseException as error:  # noqa: BLE001 - any exception: the module cannot be imported
-                return "failed", type(error).__name__
-            stale = self.swapper.stale
-            red = self.first_failure([*self.targets, *guards])
-            if red is None:
-                return "passed", ""
-            undo()
-            if not stale:
-                break
-            if not alone:
-                return "alone", ""
-        outcome, test = red or ("passed", "")
+        try:
+            undo = self.put_into_effect(candidate, alone=alone)
+        except (SyntaxError, ValueError):
+            return "invalid", ""
+        except UnreliableSwap:
+            return "cold" if alone else "alone", ""
+        except BaseException as error:  # noqa: BLE001 - any exception: the module cannot be imported
+            return "failed", type(error).__name__
+        red = self.first_failure([*self.targets, *guards])
+        if red is None:
+            return "passed", ""
+        undo()
+        if self.swapper.stale:
+            return "cold", ""  # what the old function made before may matter
+        outcome, test = red
         return ("broke" if outcome == "failed" and test in guards else outcome), test
 
     def is_imported(self, candidate: dict[str, Any]) -> bool:
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Any:
         """Swap the function, or execute the module again; return a callable that undoes it.
 
-        Executing it is irreversible, so it needs a fork of its own. `again` forces that: objects that the old
-        function made may matter, in the project's modules or those of the tests.
+        Executing it is irreversible, so it needs a fork of its own.
         """
         self.swapper.clear_caches()
         self.swapper.stale = False
@@ -373,7 +363,7 @@ class EditTrials:
         if not self.is_imported(candidate):
             return overlay_import(path, edited_text(path, candidate["changes"]))
         try:
-            if again or candidate["function"] is None:
+            if candidate["function"] is None:
                 raise UnreliableSwap("it changes what happens at import")
             function = self.request["functions"][candidate["function"]]
             return self.swapper.swap(path, function, candidate["source"])
@@ -381,8 +371,6 @@ class EditTrials:
             if not alone:
                 raise
             self.swapper.execute_again(path, edited_text(path, candidate["changes"]))
-            if again:
-                reload_test_modules([self.items[test] for test in self.targets])
             return lambda: None  # irreversible, but the fork ends
 
     def first_failure(self, tests: list[str]) -> tuple[str, str] | None:
@@ -541,18 +529,6 @@ def tear_down(session: Any, *, down_to_session: bool) -> None:
         setups.teardown_all()
     else:
         setups.teardown_exact(session if down_to_session else None)
-
-
-def reload_test_modules(items: list[Any]) -> None:
-    """Execute the test modules again, as during collection, and rebind the tests to the new objects."""
-    functions = [item for item in items if isinstance(item, pytest.Function)]
-    for module in dict.fromkeys(item.module for item in functions):
-        module.__spec__.loader.exec_module(module)
-    for item in functions:
-        for node in item.listchain():
-            if not isinstance(node, pytest.Module):
-                vars(node).pop("_obj", None)
-        vars(item).pop("_instance", None)
 
 
 class ForkedChild:
