@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -539,7 +538,7 @@ def _write_test(
         part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "call") for part in callees
     ]
     function = next((name for name in names if not hasattr(builtins, name)), names[0])
-    path = _nearest_test_file(tree, function, imports, _words_of_arguments(node))
+    path = _nearest_test_file(tree, function, imports)
     before = read_regular_text(tree / path) if (tree / path).is_file() else ""
     existing = {found.name for found in find_nodes(parse_or_empty(before), ast.FunctionDef)}
     name = f"test_{function.strip('_')}_example"
@@ -623,32 +622,19 @@ def _has_import(known: Collection[str], statement: str) -> bool:
     )
 
 
-def _words_of_arguments(call: ast.AST) -> frozenset[str]:
-    """Return the names of keyword arguments in a call, and texts that are passed."""
-    keywords = {node.arg for node in find_nodes(call, ast.keyword) if node.arg}
-    texts = {node.value for node in find_nodes(call, ast.Constant) if isinstance(node.value, str)}
-    return frozenset(word for word in keywords | texts if word.isidentifier())
-
-
-def _nearest_test_file(tree: Path, function: str, imports: list[str], words: Collection[str]) -> str:
+def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
     """Return the test file that names the function most often, or that its module has, or would have.
 
-    Lines that also hold most of the `words` count first. A module has the file of its name, else the one that
-    names it most often, else the only one. One with `load_tests` picks its tests itself.
+    A module has the file of its name, else the one that names it most often, else the only one. One with
+    `load_tests` picks its tests itself.
     """
     texts = {
-        path: read_regular_text(tree / path)
+        path: text
         for path in project_files(tree)
         if path.endswith(".py") and is_test_file(path)
+        if "def load_tests(" not in (text := read_regular_text(tree / path))
     }
-    tests = [path for path, text in texts.items() if "def load_tests(" not in text]
     stem = (imports[0].split()[1] if imports else function).rpartition(".")[2]
-
-    def similar_calls(path: str) -> tuple[int, int]:
-        lines = [line for line in texts[path].splitlines() if re.search(rf"\b{function}\b", line)]
-        counts = Counter(sum(re.search(rf"\b{word}\b", line) is not None for word in words) for line in lines)
-        most = max(counts, default=0)
-        return (most, counts[most]) if most else (0, 0)
 
     def nearness(path: str) -> tuple[int, bool, int]:
         function_count, stem_count = (
@@ -656,8 +642,8 @@ def _nearest_test_file(tree: Path, function: str, imports: list[str], words: Col
         )
         return function_count, Path(path).stem in (f"test_{stem}", f"{stem}_test"), stem_count
 
-    best = max(tests, key=lambda path: (*similar_calls(path), *nearness(path)), default="")
-    if best and (any(nearness(best)) or len(tests) == 1):
+    best = max(texts, key=nearness, default="")
+    if best and (any(nearness(best)) or len(texts) == 1):
         return best
     folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
     return f"{folder}test_{stem}.py"

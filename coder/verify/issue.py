@@ -4,7 +4,6 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 from coder.core.paths import test_file_of
@@ -23,9 +22,6 @@ DISTINCTIVE_SHARE = 0.05
 """An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
 most this share of the test names do.
 """
-TITLED_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php"})
-"""Suffixes of languages whose tests have titles."""
-MOST_TITLED_FILES = 2000
 MOST_NAMES = 3
 """A distinctive word may always occur in this many test names."""
 _CALL = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))+\)")
@@ -236,21 +232,8 @@ def _distinctive_words(words: Collection[str], tests: Collection[str]) -> set[st
 
 def read_test_source(tree: Path, test: str) -> str:
     """Return the source of a test; its whole file where its language is unknown or it is not found there."""
-    text, path = _file_text(tree, test), test_file_of(test)
+    path = test_file_of(test)
+    text = read_regular_text(tree / path)
     if path.endswith(".py"):
         return source_of_test(path, text, test)
     return (source_of_test(path, text, test) if path.endswith(SUFFIXES) else "") or text
-
-
-def _file_text(tree: Path, test: str) -> str:
-    """Return the text of a test's file.
-
-    If the id names no file, as in TAP reports, return the texts of all files that contain its title in
-    quotes.
-    """
-    if (tree / test_file_of(test)).is_file():
-        return read_regular_text(tree / test_file_of(test))
-    title = test.rpartition("::")[2]
-    titled = (tree / path for path in project_files(tree) if Path(path).suffix in TITLED_SUFFIXES)
-    texts = map(read_regular_text, islice(titled, MOST_TITLED_FILES))
-    return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))

@@ -1,9 +1,8 @@
 """Results of tests: two sides compared, why a test fails, and whether for the right reason."""
 
-import ast
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
@@ -22,7 +21,6 @@ from coder.core.verdict import (
 )
 from coder.files.regular_files import read_regular_text
 from coder.linux_distribution import install_hint
-from coder.python.source import parse_module
 from coder.verify.runners.javascript import WAITS_FOR_EVER, read_manifest
 from coder.workspace.workspace import format_count
 
@@ -594,6 +592,7 @@ _MISSING_NAMES = {
 _LOADER_ERROR = re.compile(r"(?P<type>\w*Error)(?: \[\w+\])?: ")
 """How the message of a test file that could not be loaded begins where an exception was raised."""
 _WORD = re.compile(r"[^\W\d]\w*")
+_SIGNATURE = re.compile(r"\bdef (\w+)\(([^)]*)")
 
 
 def find_missing_name(failure: Failure) -> str:
@@ -616,16 +615,13 @@ def find_missing_name(failure: Failure) -> str:
 def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
     """Return the names that sources define in `new` and not in `old`, both by path.
 
-    These are modules, functions, classes, variables, attributes and parameters; `name()` is a function with
-    new parameters. In other languages than Python, any new word counts.
+    Any word counts that a source did not have; `name()` is a function of Python with other parameters.
     """
     names: set[str] = set()
     for path, text in new.items():
-        if path.endswith((".py", ".pyi")):
-            before = _definitions(old.get(path, ""))
-            names |= {name for place, name in _definitions(text).items() if place not in before}
-        else:
-            names |= find_words(text) - find_words(old.get(path, ""))
+        before = old.get(path, "")
+        names |= find_words(text) - find_words(before)
+        names |= {f"{name}()" for name, _ in {*_SIGNATURE.findall(text)} - {*_SIGNATURE.findall(before)}}
         if path not in old:
             names |= {PurePosixPath(path).stem, PurePosixPath(path).parent.name}
     return frozenset(names - {""})
@@ -633,41 +629,6 @@ def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozense
 
 def find_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text))
-
-
-def _definitions(text: str) -> dict[str, str]:
-    """Return the names that a Python module defines, by the path of the definition."""
-    try:
-        return dict(_names_in(parse_module(text), "", is_local=False))
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-
-
-def _names_in(node: ast.AST, scope: str, *, is_local: bool) -> Iterator[tuple[str, str]]:
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield scope + name, name
-                parameters = [
-                    argument.arg for argument in ast.walk(child.args) if isinstance(argument, ast.arg)
-                ]
-                yield f"{scope}{name}({', '.join(parameters)})", f"{name}()"
-                yield from ((f"{scope}{name}.{parameter}", parameter) for parameter in parameters)
-                yield from _names_in(child, f"{scope}{name}.", is_local=True)
-                continue
-            case ast.ClassDef(name=name):
-                yield scope + name, name
-                yield from _names_in(child, f"{scope}{name}.", is_local=False)
-                continue
-            case ast.Attribute(attr=name, ctx=ast.Store()):
-                yield f"{scope}.{name}", name
-            case ast.Name(id=name, ctx=ast.Store()) if not is_local:
-                yield scope + name, name
-            case ast.alias(name=name, asname=asname) if not is_local:
-                yield scope + (asname or name), asname or name
-            case _:
-                pass
-        yield from _names_in(child, scope, is_local=is_local)
 
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")

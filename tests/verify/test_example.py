@@ -182,18 +182,6 @@ def test_writes_expectation_in_type_of_result(tmp_path: Path, issue: str, answer
     assert found.text.endswith(f"    {body}\n")
 
 
-def test_example_lands_beside_similar_calls(tmp_path: Path) -> None:
-    tests = {
-        "tests/test_es.py": "from shop.cart import total\n\n" + "total(1, to='x')\n" * 9,
-        "tests/test_en.py": "from shop.cart import total\n\ntotal(1, to='year')\n",
-    }
-    found = reproduce(
-        tmp_path, "total(3, to='year') returns 4 instead of 5", value("4"), files={**FILES, **tests}
-    )
-    assert isinstance(found, ReproducedExample)
-    assert found.path == "tests/test_en.py"
-
-
 def test_writes_statements_before_the_call(tmp_path: Path) -> None:
     files = {"cart.py": "class Cart:\n    def total(self):\n        return 1\n"}
     found = reproduce(

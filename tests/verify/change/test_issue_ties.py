@@ -94,13 +94,3 @@ def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
         result.id: "identifier" for result in reds
     }
     assert tie_tests_to_issue("The page is slow", reds, tmp_path, [result.id for result in reds]) == {}
-
-
-def test_issue_title_selects_file_without_test_id(tmp_path: Path) -> None:
-    body = 'test("numbers of several digits", () => assert.equal(compare("1.10.0", "1.9.0"), 1));\n'
-    write(tmp_path, {"test/order.test.mjs": body})
-    result = TestResult(id="numbers of several digits", outcome="failed")
-    assert tie_tests_to_issue('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {
-        result.id: "example"
-    }
-    assert tie_tests_to_issue("The colours are wrong", (result,), tmp_path, [result.id]) == {}
