@@ -8,16 +8,16 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate, zip_longest
 from pathlib import Path
 from textwrap import dedent
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coder.core.errors import SandboxError
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Edit, Limits, Progress, Sandbox, TextChange, Trials
+from coder.core.text import shorten_line
 from coder.core.values import Value
 from coder.core.verdict import BehaviorReport, Finding, LintReport, MutationReport, UntestedPlace
 from coder.python.source import (
@@ -333,18 +333,14 @@ def _read(file: Path) -> str:
 
 MOST_MUTANTS = 60
 MOST_OF_A_LINE = 3
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
-    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+LONGEST = 60
+"""Characters of a mutant that are shown."""
+OTHER_OPERATORS: dict[type, type[Any]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or,
+    ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
 }  # fmt: skip
-ARITHMETIC: dict[type[ast.operator], str] = {
-    ast.Add: "-",
-    ast.Sub: "+",
-    ast.Mult: "/",
-    ast.Div: "*",
-    ast.FloorDiv: "*",
-    ast.Mod: "*",
-}
 
 
 class Mutant(NamedTuple):
@@ -392,7 +388,12 @@ def generate_mutants(path: str, old: str, new: str) -> Iterator[Mutant]:
         line = getattr(node, "lineno", 0)
         if line not in changed or counts.total() >= MOST_MUTANTS:
             continue
-        for what, change in _mutate(node, new):
+        for old_node, other in _mutate(node):
+            text = ast.unparse(ast.fix_missing_locations(other))
+            what = "is left out" if isinstance(other, ast.Pass) else f"says `{shorten_line(text, LONGEST)}`"
+            start, end = Positions(new).span(old_node)
+            written = f"({text})" if isinstance(other, ast.expr) else text
+            change = TextChange(start=start, end=end, text=written)
             if counts[line] < MOST_OF_A_LINE and differs_in_code(_apply(change, new), new):
                 counts[line] += 1
                 yield Mutant(path, line, line, what, change)
@@ -421,48 +422,27 @@ def _apply(change: TextChange, text: str) -> str:
     return text[: change.start] + change.text + text[change.end :]
 
 
-def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, TextChange]]:
-    instead = partial(_replace_node, text)
+def _mutate(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr | ast.stmt]]:
+    """Yield what of a node may be replaced, with what may stand there."""
+    other = OTHER_OPERATORS.get(type(getattr(node, "op", None) or next(iter(getattr(node, "ops", [])), None)))
     match node:
-        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in COMPARISONS:
-            other = COMPARISONS[type(operator)]
-            yield f"compares with `{other}`", _other_operator(text, left, right, f" {other} ")
-        case ast.BoolOp(op=operator, values=[first, second, *_]):
-            other = "or" if isinstance(operator, ast.And) else "and"
-            yield f"joins with `{other}`", _other_operator(text, first, second, f" {other} ")
-        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in ARITHMETIC:
-            other = ARITHMETIC[type(operator)]
-            yield f"computes with `{other}`", _other_operator(text, left, right, f" {other} ")
+        case ast.Compare(left=left, ops=[_], comparators=[right]) if other:
+            yield node, ast.Compare(left, [other()], [right])
+        case ast.BoolOp(values=values) if other:
+            yield node, ast.BoolOp(other(), values)
+        case ast.BinOp(left=left, right=right) if other:
+            yield node, ast.BinOp(left, other(), right)
         case ast.Constant(value=bool() as value):
-            yield f"says `{not value}`", instead(node, str(not value))
+            yield node, ast.Constant(not value)
         case ast.Constant(value=int() as value):
-            yield f"says `{value + 1}`", instead(node, str(value + 1))
+            yield node, ast.Constant(value + 1)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield "is not negated", instead(node, ast.unparse(operand))
-        case ast.Return(value=ast.expr() as value) if not (
-            isinstance(value, ast.Constant) and value.value is None
-        ):
-            yield "returns None", instead(value, "None")
+            yield node, operand
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+            yield value, ast.Constant(None)
         case ast.If(test=test) | ast.While(test=test):
-            yield "has its condition negated", instead(test, f"(not ({ast.get_source_segment(text, test)}))")
+            yield test, ast.UnaryOp(ast.Not(), test)
         case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete() if not is_docstring(
             node
         ):
-            yield "is left out", instead(node, "pass")
-        case _:
-            return
-
-
-def _replace_node(text: str, node: ast.expr | ast.stmt, new: str) -> TextChange:
-    start, end = Positions(text).span(node)
-    return TextChange(start=start, end=end, text=new)
-
-
-def _other_operator(text: str, left: ast.expr, right: ast.expr, operator: str) -> TextChange:
-    """Return the change to another operator between two operands, keeping the parentheses there."""
-    positions = Positions(text)
-    start, end = positions.span(left)[1], positions.span(right)[0]
-    gap = text[start:end]
-    closing = gap[: len(gap) - len(gap.lstrip(" )\n"))].count(")")
-    opening = gap[len(gap.rstrip(" (\n")) :].count("(")
-    return TextChange(start=start, end=end, text=f"{')' * closing}{operator}{'(' * opening}")
+            yield node, ast.Pass()

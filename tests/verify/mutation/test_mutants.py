@@ -55,7 +55,7 @@ def test_reports_untested_line() -> None:
         survivors=(
             UntestedPlace(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
             UntestedPlace(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
-            UntestedPlace(path="clamp.py", line=5, what="joins with `or`"),
+            UntestedPlace(path="clamp.py", line=5, what="says `value > high or high is not None`"),
         ),
         tried=6,
     )
