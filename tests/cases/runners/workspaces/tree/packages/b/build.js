@@ -1,1 +1,0 @@
-require("fs").cpSync("src", "out", { recursive: true });

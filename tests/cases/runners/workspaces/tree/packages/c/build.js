@@ -1,1 +1,0 @@
-console.log("no compiler"); process.exit(3);

@@ -1,1 +1,0 @@
-exports.half = (n) => n.size.nothing / 2;
