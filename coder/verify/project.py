@@ -117,7 +117,7 @@ def editable_roots(prefix: Path, root: Path) -> tuple[str, ...]:
             named += (
                 module.parent.parent if module.name == "__init__.py" else module.parent for module in modules
             )
-    directories = (_linked_root(path) for path in named if path.is_relative_to(root) and path.is_dir())
+    directories = (path for path in named if path.is_relative_to(root) and path.is_dir())
     inside = (path.relative_to(root) for path in directories if path.is_relative_to(root))
     return tuple(dict.fromkeys(map(str, inside)))
 
@@ -912,15 +912,6 @@ def virtual_environment_of(interpreter: Path) -> Path | None:
     """Return the virtual environment that an interpreter belongs to, None outside of one."""
     prefix = interpreter.parent.parent
     return prefix if (prefix / "pyvenv.cfg").is_file() else None
-
-
-def _linked_root(directory: Path) -> Path:
-    """Return the source root of a directory of links, as setuptools makes it in strict mode; else itself."""
-    links = directory.rglob("*.py") if directory.name.startswith("__editable__") else ()
-    for link in links:
-        depth = len(link.relative_to(directory).parts)
-        return link.resolve().parents[depth - 1]
-    return directory
 
 
 def meson_build_directories(prefix: Path) -> list[str]:

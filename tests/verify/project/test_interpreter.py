@@ -15,14 +15,11 @@ def test_finds_build_directory_of_editable_meson_installation(tmp_path: Path) ->
 
 def test_finds_source_roots_of_editable_installations(tmp_path: Path) -> None:
     root = tmp_path / "checkout"
-    names = ("path", "finder", "hatch", "strict")
+    names = ("path", "finder", "hatch")
     write(root, {f"libs/deep/down/{name}/src/pkg/__init__.py": "" for name in names})
     sources = {name: f"{root}/libs/deep/down/{name}/src" for name in names}
-    strict = root / "build" / "__editable__.strict-1"
-    (strict / "pkg").mkdir(parents=True)
-    (strict / "pkg" / "__init__.py").symlink_to(f"{sources['strict']}/pkg/__init__.py")
     hooks = {
-        "a.pth": f"import os\n{sources['path']}\n/usr/lib\n{strict}\n{root}/gone\n",
+        "a.pth": f"import os\n{sources['path']}\n/usr/lib\n{root}/gone\n",
         "__editable___finder_1_finder.py": f"MAPPING = {{'pkg': '{sources['finder']}/pkg'}}\n",
         "_editable_impl_hatch.py": f"F.map_module('pkg', '{sources['hatch']}/pkg/__init__.py')\n",
         "other.py": f"'{root}/libs'\n",
