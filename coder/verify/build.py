@@ -18,8 +18,7 @@ from coder.core.verdict import EXIT_CODE, Failure, TestResult
 from coder.files.regular_files import read_regular, read_regular_text
 from coder.patching.plan import ConfinedTree
 from coder.verify.change import Trees
-from coder.verify.launch import files_below
-from coder.verify.layout import EXTENSION_SUFFIXES, read_toml, source_roots
+from coder.verify.layout import EXTENSION_SUFFIXES, find_modules, read_toml, source_roots
 from coder.verify.project import Project
 from coder.verify.runners.adapter import source_files
 from coder.verify.runners.javascript import COMPILED_SUFFIXES, FIND_PROGRAMS, are_compiled
@@ -280,11 +279,6 @@ def compiled_sources(paths: Iterable[str]) -> tuple[str, ...]:
 def find_build(path: str, tree: Path) -> str:
     """Return the command that builds extension modules of the project nearest to a path; or nothing."""
     return next(filter(None, (_command_at(parent, tree) for parent in PurePosixPath(path).parents)), "")
-
-
-def find_modules(tree: Path) -> Iterator[str]:
-    """Return the extension modules in a tree, without those in environments and build directories."""
-    return (path for path in files_below(tree) if path.endswith(EXTENSION_SUFFIXES))
 
 
 def _command_at(directory: PurePosixPath, tree: Path) -> str:

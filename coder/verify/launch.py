@@ -24,6 +24,7 @@ from coder.core.verdict import BodyExecution, Failure, Frame, LinesRun, Outcome,
 from coder.files.regular_files import is_within
 from coder.verify.layout import (
     PackageRun,
+    files_below,
     find_packages,
     is_below,
     package_of,
@@ -45,7 +46,6 @@ VARIABLES = {
 """Environment variable in which each plugin finds the path of its request file."""
 DEFAULT_HASH_SEED = "0"
 """Used if the project's environment sets none."""
-EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
 
 
 PLAIN_START = """\
@@ -292,15 +292,6 @@ def _start_request(
         labels = dict(labelled.labels)
     label_root = str(tree / run.root / labelled.root) if labelled.root else ""
     return labelled.arguments, {**request, "labels": labels, "label_root": label_root}
-
-
-def files_below(tree: Path, start: str = ".") -> Iterator[str]:
-    """Yield the project's files in a directory of a tree, relative to the tree and sorted."""
-    for folder, folders, names in os.walk(tree / start):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
-        )
-        yield from (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
 
 
 def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:

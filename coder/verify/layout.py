@@ -413,6 +413,24 @@ def _setup_file_roots(tree: Path) -> Iterator[str]:
         yield from re.findall(pattern, script)
 
 
+EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
+"""Directories with what is installed or built."""
+
+
+def files_below(tree: Path, start: str = ".") -> Iterator[str]:
+    """Yield the project's files in a directory of a tree, relative to the tree and sorted."""
+    for folder, folders, names in os.walk(tree / start):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
+        )
+        yield from (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
+
+
+def find_modules(tree: Path) -> Iterator[str]:
+    """Return the extension modules in a tree, without those in environments and build directories."""
+    return (path for path in files_below(tree) if path.endswith(EXTENSION_SUFFIXES))
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Return a parsed TOML file; empty if it does not exist or cannot be parsed."""
     try:

@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from configparser import Error
 from contextlib import suppress
 from hashlib import sha256
@@ -31,6 +31,7 @@ from coder.verify.layout import (
     RUNNER_SCRIPTS,
     PackageRun,
     divide_run,
+    find_modules,
     find_packages,
     import_roots,
     names_place,
@@ -193,6 +194,28 @@ class Project(Value):
             if root.is_dir() and is_within(root, tree)
         )
         return tuple(dict.fromkeys((*import_roots(tree), *editable)))
+
+
+def describe_environment(project: Project, root: Path, copied: Iterable[str] = ()) -> str:
+    """Return what results of a project's tests depend on outside of its tracked files.
+
+    These are interpreter, command, variables, installed packages by name and time, the extension modules of
+    the checkout at `root`, and its untracked files that are `copied` to where tests run.
+    """
+    prefix = project.interpreter.parent.parent
+    packages = [
+        file for folder in prefix.glob("lib/python*/site-packages") for file in sorted(folder.iterdir())
+    ]
+    files = sorted({root / path for path in (*find_modules(root), *copied)})
+    return "\n".join(
+        (
+            str(project.interpreter),
+            project.command.text,
+            project.overlay.evidence_sentence if project.overlay else "",
+            *(f"{name}={value}" for name, value in sorted(project.environment.items())),
+            *(f"{file} {file.lstat().st_mtime_ns}" for file in (*packages, *files) if os.path.lexists(file)),
+        )
+    )
 
 
 def find_candidates(

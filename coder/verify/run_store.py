@@ -12,8 +12,6 @@ from coder.core.text import parse_json
 from coder.core.values import EventValue
 from coder.core.verdict import TestReport
 from coder.files.regular_files import replace_text
-from coder.verify.build import find_modules
-from coder.verify.project import Project
 
 LONGEST_SECONDS = 24 * 3600.0
 """Age from which a report no longer counts: tests may depend on the date, or on what nobody sees."""
@@ -92,28 +90,6 @@ def content_key(root: Path, paths: Sequence[str] = ()) -> str:
             content = os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
         digest.update(f"\0{path}\0{mode:o}\0".encode("utf-8", "surrogateescape") + sha256(content).digest())
     return digest.hexdigest()
-
-
-def describe_environment(project: Project, root: Path, copied: Iterable[str] = ()) -> str:
-    """Return what results of a project's tests depend on outside of its tracked files.
-
-    These are interpreter, command, variables, installed packages by name and time, the extension modules of
-    the checkout at `root`, and its untracked files that are `copied` to where tests run.
-    """
-    prefix = project.interpreter.parent.parent
-    packages = [
-        file for folder in prefix.glob("lib/python*/site-packages") for file in sorted(folder.iterdir())
-    ]
-    files = sorted({root / path for path in (*find_modules(root), *copied)})
-    return "\n".join(
-        (
-            str(project.interpreter),
-            project.command.text,
-            project.overlay.evidence_sentence if project.overlay else "",
-            *(f"{name}={value}" for name, value in sorted(project.environment.items())),
-            *(f"{file} {file.lstat().st_mtime_ns}" for file in (*packages, *files) if os.path.lexists(file)),
-        )
-    )
 
 
 class SuiteFacts(EventValue):

@@ -15,8 +15,8 @@ from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.index.resolve import absolute_module
 from coder.python.source import Function, dump_node, parse_module, parse_or_empty, refers_to_any
-from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
+    EXCLUDED_DIRECTORIES,
     may_configure,
     pytest_options,
     runs_examples,

@@ -18,8 +18,8 @@ from coder.core.ports import Edit, Limits, Progress, Sandbox, TextChange, Trace,
 from coder.core.verdict import RunProblem, TestResult
 from coder.python.source import Function, Positions, decode_source, parse_module
 from coder.verify.launch import TARGET as RUN_TARGET
-from coder.verify.launch import Recording, files_below, find_error_line, prepare_launch
-from coder.verify.layout import option_words, pytest_options, test_file_predicate
+from coder.verify.launch import Recording, find_error_line, prepare_launch
+from coder.verify.layout import files_below, option_words, pytest_options, test_file_predicate
 from coder.verify.project import Project
 from coder.verify.run import existing_test_paths, processor_count, read_json_lines
 from coder.verify.runners.adapter import Invocation

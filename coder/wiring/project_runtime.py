@@ -44,10 +44,17 @@ from coder.verify.examine import ExaminationTools, LinterChecks
 from coder.verify.example import IssueCode
 from coder.verify.issue import Purpose
 from coder.verify.launch import TARGET, search_path
-from coder.verify.project import Overlay, Project, find_candidates, may_name_command, use_interpreter
+from coder.verify.project import (
+    Overlay,
+    Project,
+    describe_environment,
+    find_candidates,
+    may_name_command,
+    use_interpreter,
+)
 from coder.verify.results import Denied
 from coder.verify.run import CommandSelection, PytestRunner, accepted_candidate
-from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, describe_environment
+from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from coder.warm.trials import TARGET as WARM_TARGET
 from coder.warm.trials import PytestTracer, PytestTrials
