@@ -19,14 +19,12 @@ MAX_CANDIDATES = 8_000
 LONGEST_EXPRESSION = 1_000
 """Characters of an expression that is edited as a whole: a sum of thousands of terms has as many parts."""
 FAMILY_COUNTS: Mapping[str, tuple[int, int]] = {
-    "adapted_statement": (0, 280),
     "argument_missing": (3, 174),
     "argument_order": (3, 398),
     "arithmetic": (2, 665),
     "attribute": (3, 375),
     "boolean": (1, 57),
     "boundary": (9, 1943),
-    "branch": (0, 4),
     "comparison": (11, 160),
     "condition": (2, 198),
     "constant": (9, 1413),
@@ -35,7 +33,6 @@ FAMILY_COUNTS: Mapping[str, tuple[int, int]] = {
     "element": (2, 1550),
     "indentation": (1, 207),
     "index_order": (1, 11),
-    "initial": (0, 5),
     "kept_best": (2, 100),
     "negation": (1, 271),
     "offset": (1, 742),
@@ -155,7 +152,7 @@ def family_rate(family: str) -> float:
 
 
 MAX_PLACES = 6
-UNREPEATABLE = frozenset({"deletion", "copied_statement", "adapted_statement", "indentation"})
+UNREPEATABLE = frozenset({"deletion", "copied_statement", "indentation"})
 
 
 def combine_repeated_edits(

@@ -43,7 +43,7 @@ MAX_FRESH = 12
 """Candidates that only a fresh process can judge to run in one, if nothing else passes."""
 PROGRESS_INTERVAL_SECONDS = 0.5
 COPIED_FAMILIES = frozenset(
-    {"copied_statement", "adapted_statement", "value_elsewhere", "similar_expression", "wrapped_elsewhere"}
+    {"copied_statement", "value_elsewhere", "similar_expression", "wrapped_elsewhere"}
 )
 
 

@@ -319,7 +319,6 @@ RULES = (
     EditRule("rearrangement", "$a - $b * $c / $d", ("($a - $b) * $c / $d",)),
     EditRule("sign", "-$x", ("$x",)),
     EditRule("boolean", "$a or $b and $c", ("($a or $b) and $c",)),
-    EditRule("branch", "$a if $c else $b", ("$b if $c else $a",)),
     EditRule("index_order", "$x[$i][$j]", ("$x[$j][$i]",)),
     EditRule("index_order", "$x[$i, $j]", ("$x[$j, $i]",)),
     EditRule("slice", "$x[0]", ("$x[-1]", "$x[1]")),

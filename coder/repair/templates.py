@@ -208,22 +208,6 @@ def _asserted_numbers(failures: tuple[Failure, ...], value: float) -> list[float
 NUMBERS = re.compile(r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 
 
-def initial(site: RewriteSite) -> Iterator[Rewrite]:
-    """Start with another value: an empty one of another type, an infinity, the first element."""
-    match site.node:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute()], value=value):
-            texts: tuple[str, ...] = ()
-            match value:
-                case ast.Constant(value=bool()):
-                    texts = ()
-                case ast.Constant(value=int() | float() | None):
-                    texts = ("None", "float('inf')", "float('-inf')")
-                case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Constant(value=""):
-                    texts = ("[]", "{}", "set()", "''", "0", "None")
-            for text in texts:
-                yield from site.replace(value, text, f"start with `{text}`")
-
-
 # Names.
 
 UNDEFINED = re.compile(
@@ -590,28 +574,6 @@ def copied_statement(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.insert(node, [fragment.text], summary)
 
 
-def adapted_statement(site: RewriteSite) -> Iterator[Rewrite]:
-    """Insert a statement of the same function with another variable: `lines.append(rest)` at the end."""
-    node = site.node
-    if not isinstance(node, ast.stmt) or site.function is None or node is site.function or is_docstring(node):
-        return
-    is_last = site.source.enclosing_block(node)[-1] is node
-    can_follow = is_last and not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue)
-    names = local_names(site.source, node)[:8]
-    near = nearest_fragments(site, (ast.Assign, ast.AugAssign, ast.Expr))
-    for fragment in [found for found in near if found.function is site.function][: MOST_COPIED // 2]:
-        start, _ = site.source.span(fragment.node)
-        for part in find_nodes(fragment.node, ast.Name):
-            first, end = (place - start for place in site.source.span(part))
-            for name in names if part.id in names else ():
-                text = f"{fragment.text[:first]}{name}{fragment.text[end:]}"
-                if name != part.id:
-                    summary = f"add `{abbreviate(text)}`"
-                    yield from site.insert(node, [text], summary)
-                    if can_follow:
-                        yield from site.insert(node, [text], summary, after=True)
-
-
 def value_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
     """Assign or return the value that is assigned to the same target, or returned, elsewhere in the file."""
     node = site.node
@@ -730,7 +692,6 @@ TEMPLATES: tuple[Template, ...] = (
     boolean,
     wraparound,
     constant,
-    initial,
     variable,
     attribute,
     undefined_name,
@@ -744,7 +705,6 @@ TEMPLATES: tuple[Template, ...] = (
     indentation,
     returned,
     copied_statement,
-    adapted_statement,
     value_elsewhere,
     similar_expression,
     wrapped_elsewhere,
