@@ -201,7 +201,7 @@ def _shows(overview: str, lines: Sequence[tuple[str, int, int]]) -> bool:
 def _numbered_lines(overview: str) -> Iterator[tuple[str, int]]:
     path = ""
     for line in overview.split("\n"):
-        if heading := re.match(r"(\S+), lines \d+-\d+ of", line):
+        if heading := re.match(r"(\S+), [\d,]+ lines?\b", line):
             path = heading[1]
         elif numbered := re.match(r" *(\d+)\|", line):
             yield path, int(numbered[1])

@@ -1,29 +1,29 @@
-"""Initial overview for a model: layout, likely places, the source of the likeliest, and a test of it."""
+"""Initial overview for a model: the likeliest lines of the likeliest files, what else is near, and a test."""
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from coder.core.errors import ToolError
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
-from coder.files.tokenize import WORD, count_terms
-from coder.index import Definition, enclosing_definitions
+from coder.files.tokenize import WORD, count_terms, identifier_terms
+from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.excerpts import LONGEST_SECOND, Excerpt, load_excerpt, name_lines
+from coder.patching.plan import TextFile
 from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_issue_terms, is_code_like
-from coder.retrieval.ranking import Localization, RankedPlace, locate_issue, select_places
+from coder.retrieval.ranking import Localization, RankedPlace, locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.workspace.workspace import (
     NON_SOURCE_DIRECTORIES,
     Workspace,
     clip_line,
     format_count,
-    path_category,
-    read_text_or_empty,
+    load_source,
 )
 
 LAYOUT_FOLDERS = 10
@@ -31,22 +31,31 @@ ROOT_FILES = (
     *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile", "conftest.py"),
     "pytest.ini",
 )
-SHOWN_PLACES = 3
-"""On 52 fixes a changed line was shown in 25 with 3 places, in 26 with 4, which cost 170 tokens more."""
+SHOWN_FILES = 3
+SHARPNESS = 0.5
+LEAST_SHARE = 0.15
+"""Of the odds of the likeliest files: one below it is only named."""
+SOURCE_CHARACTERS = 6_000
+"""Characters of source, shared by the files according to their odds."""
+PLACES_PER_FILE = 12
+LONGEST_PLACE = 120
+"""Lines of a definition that is shown whole, and most lines of a longer one."""
+WINDOW_LINES = 4
+"""Lines above and below each line of a longer definition that the issue points at."""
+LONGEST_DOCSTRING = 3
+MOST_CONSTANTS = 1
+"""Likeliest definitions of a file whose constants are shown with them."""
 MOST_OUTLINED = 20
-"""Definitions of the likeliest file that are listed.
-
-On 52 fixes the changed function was named in 45 first messages with 20 as with 40, in 43 with 10.
-"""
-SOURCE_CHARACTERS = 7_500
-"""Characters of source from which no further place is shown."""
-MOST_NAMED = 2
-"""Functions that the issue names and that precede what words find."""
-MOST_CALLING_TESTS = 5
-MOST_OUTSIDE_CALLS = 4
+MOST_NAMED_FILES = 6
+MOST_TESTS = 5
 LONGEST_TEST = 10
 LONGEST_IMPORTS = 300
-NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
+COMMON_LINES = 8
+"""A word in more lines of a definition than this points at none of them.
+
+In 68 fixes of functions of more than 120 lines a changed line was shown in 33 with 3 lines (10 around each),
+in 42 with 8 (6 around each); 57 others, used for choosing: 25 and 42.
+"""
 EXAMPLE_PLACE = re.compile(r", in (?P<path>\S+):(?P<line>\d+)\Z")
 """End of the sentence on an example that raises an error."""
 MOST_SHARING = 10
@@ -78,57 +87,180 @@ def issue_overview(
     frames = [*_frames(related_failures(clues, failing)), *_example_frames(examples)]
     clues = replace(clues, frames=(*frames, *clues.frames))
     located = locate_issue(snapshot, clues)
-    named = find_named_functions(snapshot, clues)
-    found = {place.name: place for place in (*named, *select_places(snapshot, located, clues))}
-    places = list(found.values())
-    shown = _choose_shown(workspace, places, clues, min(SOURCE_CHARACTERS, budget_chars))
+    views = list(_view_files(workspace, located, clues, min(SOURCE_CHARACTERS, budget_chars)))
     sections = [_layout(workspace)]
-    if shown:
-        sources = (_source(snapshot, excerpt, text, place) for place, excerpt, text in shown)
-        how = (
-            "what the issue points at"
-            if shown[0][0].is_pointed_at
-            else "found by words, so some will be wrong"
-        )
-        sections += [f"Likeliest places ({how}):", *sources]
-    excerpts = [excerpt for _, excerpt, _ in shown]
-    if rest := [
-        place for place in places if not any(one.contains(place.path, place.item) for one in excerpts)
-    ]:
-        sections.append("\n".join(["Less likely:", *map(_list_place, rest)]))
-    sections.append(_outline(snapshot, located, places))
-    sections += [_list_calling_tests(workspace, snapshot, place, clues) for place in named]
-    likeliest = [IndexedPlace(path=place.path, definition=place.item) for place, *_ in shown[:1]]
+    if views:
+        is_pointed_at = any(place.is_pointed_at for place in views[0].places)
+        how = "what the issue points at" if is_pointed_at else "found by words, so some will be wrong"
+        sections += [f"Likeliest places ({how}):", *(view.render() for view in views)]
+        sections.append(_outline(views[0], located))
+    shown = {view.path for view in views}
+    others = [escape_path(file.path) for file in located.files if file.path not in shown][:MOST_NAMED_FILES]
+    sections.append(f"Less likely: {', '.join(others)}" if others else "")
+    likeliest = [
+        IndexedPlace(path=view.path, definition=place.item)
+        for view in views[:1]
+        for place in view.places[:1]
+        if place.item
+    ]
     reaching = find_reaching_tests(snapshot, likeliest) if likeliest else ()
-    tests = [test for test in reaching if "::" in test.id][:MOST_CALLING_TESTS]
+    tests = [test for test in reaching if "::" in test.id][:MOST_TESTS]
     sections += [_show_test(workspace, snapshot, test) for test in tests[:1]]
     text = "\n\n".join(_fit(filter(None, sections), budget_chars))
     return FirstLook(text, tuple(test.id for test in tests))
 
 
+@dataclass(kw_only=True)
+class _FileView:
+    """The lines of a file that are shown."""
+
+    path: str
+    source: TextFile
+    definitions: Sequence[Definition]
+    reasons: Sequence[str] = ()
+    places: list[RankedPlace] = field(default_factory=list)
+    """The places that they belong to, likeliest first."""
+    shown: set[int] = field(default_factory=set)
+
+    def lines_of(self, item: Definition, clues: IssueTerms) -> set[int]:
+        """Return the lines of a definition, all or those that the issue points at, and the headers around it.
+
+        Left out is the inside of long docstrings.
+        """
+        end = item.end
+        if item.kind == "class" and end - item.start >= LONGEST_PLACE:
+            inner = (other for other in self.definitions if other.name.startswith(f"{item.name}."))
+            end = min((other.start - 1 for other in inner if other.kind != "variable"), default=end)
+        inside = {
+            number
+            for other in self.definitions
+            if other.docstring[1] - other.docstring[0] >= LONGEST_DOCSTRING
+            for number in range(other.docstring[0] + 1, other.docstring[1] + 1)
+        }
+        last = min(end, len(self.source.lines))
+        numbers = [number for number in range(item.start, last + 1) if number not in inside]
+        if len(numbers) > LONGEST_PLACE:
+            numbers = _windows(item, [(number, self.source.lines[number - 1]) for number in numbers], clues)
+        headers = {outer.line for outer in enclosing_definitions(item.start, self.definitions)}
+        return {*numbers, *headers}
+
+    def size(self, numbers: Iterable[int]) -> int:
+        return sum(len(clip_line(self.source.lines[number - 1])) + 8 for number in numbers)
+
+    def constants_of(self, item: Definition) -> Iterator[Definition]:
+        """Yield the variables of the module that a definition uses."""
+        words = {*WORD.findall("\n".join(self.source.lines[item.start - 1 : item.end]))}
+        for other in self.definitions:
+            if other.kind == "variable" and "." not in other.name and other.name in words:
+                yield other
+
+    def render(self) -> str:
+        numbers = sorted(self.shown)
+        reason = f" [{self.reasons[0]}]" if self.reasons else ""
+        parts = [f"{escape_path(self.path)}, {format_count(len(self.source.lines), 'line')}{reason}"]
+        before = numbers[0] - 1
+        for number in numbers:
+            parts += ["      ..."] if number > before + 1 else []
+            parts.append(f"{number:>5}| {clip_line(self.source.lines[number - 1])}")
+            before = number
+        return "\n".join(parts)
+
+
+def _view_files(
+    workspace: Workspace, located: Localization, clues: IssueTerms, room: int
+) -> Iterator[_FileView]:
+    """Yield the likeliest files with the likeliest lines of each, within their shares of the room.
+
+    Where the issue points at places, files that words alone lead to are left out.
+    """
+    pointed = {place.path for place in located.symbols if place.is_pointed_at}
+    files = [file for file in located.files if file.path in pointed or not pointed][:SHOWN_FILES]
+    odds = [math.exp((file.score - files[0].score) / SHARPNESS) for file in files]
+    for file, odd in zip(files, odds, strict=True):
+        share = odd / sum(odds)
+        if share < LEAST_SHARE:
+            continue
+        try:
+            path, source = load_source(workspace, file.path)
+        except ToolError:
+            continue
+        view = _FileView(path=path, source=source, definitions=definitions(path, source.text))
+        left = room * share
+        places = [place for place in located.symbols if place.path == file.path]
+        places = sorted(places, key=lambda place: not place.is_pointed_at)[:PLACES_PER_FILE]
+        view.reasons = places[0].reasons if places else file.reasons
+        whole = Definition(name="", kind="module", start=1, line=1, end=len(source.lines), signature="")
+        for number, place in enumerate(places or [replace(file, item=whole)]):
+            assert place.item is not None
+            items = [place.item, *(view.constants_of(place.item) if number < MOST_CONSTANTS else ())]
+            for item in items:
+                lines = view.lines_of(item, clues) - view.shown
+                if (size := view.size(lines)) <= left or not view.shown:
+                    view.shown |= lines
+                    left -= size
+            if place.item.start in view.shown or place.item.line in view.shown:
+                view.places.append(place)
+        if view.shown:
+            yield view
+
+
+def _windows(item: Definition, lines: Sequence[tuple[int, str]], clues: IssueTerms) -> list[int]:
+    """Return the first line, and the numbers of lines around those that the issue points at."""
+    shown = {index for index, (number, _) in enumerate(lines) if number <= item.line}
+    for index in _pointed_lines(item, lines, clues) or range(LONGEST_PLACE):
+        around = range(max(0, index - WINDOW_LINES), min(len(lines), index + WINDOW_LINES + 1))
+        if len(shown | set(around)) <= LONGEST_PLACE:
+            shown |= set(around)
+    return [lines[index][0] for index in shown]
+
+
+def _pointed_lines(item: Definition, lines: Sequence[tuple[int, str]], clues: IssueTerms) -> list[int]:
+    """Rank lines by traceback frames of the issue, its literals, then its words that few lines have."""
+    frames = {frame.line for frame in clues.frames if frame.function == item.bare_name}
+    words = [
+        {part for word in WORD.findall(text) for part in identifier_terms(word) if part in clues.words}
+        for _, text in lines
+    ]
+    counts = Counter(word for line in words for word in line)
+    literals = [f'"{literal}"' for literal in clues.literals]
+    quoting = [any(part in text.replace("'", '"').lower() for part in literals) for _, text in lines]
+    is_telling = sum(quoting) <= COMMON_LINES
+    scores = [
+        100.0 * (number in frames)
+        + 50.0 * (is_telling and quotes)
+        + sum(clues.words[word] / counts[word] for word in sorted(line) if counts[word] <= COMMON_LINES)
+        for (number, _), line, quotes in zip(lines, words, quoting, strict=True)
+    ]
+    return sorted(
+        (index for index, score in enumerate(scores) if score), key=lambda index: (-scores[index], index)
+    )
+
+
 def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: ReachingTest) -> str:
     """Return the beginning of a test, and the names that its file imports."""
     item = enclosing_definitions(test.line, snapshot.definitions(test.path))[-1]
-    excerpt = load_excerpt(workspace, test.path, item)
+    try:
+        path, source = load_source(workspace, test.path)
+    except ToolError:
+        return ""
+    shown = set(range(item.start, min(item.end, item.start + LONGEST_TEST - 1) + 1))
+    view = _FileView(path=path, source=source, definitions=(), shown=shown)
     names = ", ".join(dict.fromkeys(name.local_name for name in snapshot.imports(test.path)))
     imports = f"\nThe file imports {names[:LONGEST_IMPORTS]}" if names else ""
-    return f"A test of it:\n\n{excerpt.render_start(LONGEST_TEST)}{imports}" if excerpt else ""
+    return f"A test of it:\n\n{view.render()}{imports}"
 
 
-def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[RankedPlace]) -> str:
-    """Return the definitions of the likeliest file that are no places, with their lines."""
-    if not located.files or path_category(path := located.files[0].path) != 0:
-        return ""
+def _outline(view: _FileView, located: Localization) -> str:
+    """Return further definitions of a file, the likeliest and longest, with their lines."""
     ranks = {place.name: rank for rank, place in enumerate(located.symbols)}
-    known = {place.item.name for place in places if place.item and place.path == path}
     others = [
         item
-        for item in snapshot.definitions(path)
-        if item.kind in ("class", "function", "method") and item.name not in known
+        for item in view.definitions
+        if item.kind in ("class", "function", "method") and item.line not in view.shown
     ]
 
     def order(item: Definition) -> tuple[int, int]:
-        return ranks.get(f"{path}::{item.name}", len(ranks)), item.start - item.end
+        return ranks.get(f"{view.path}::{item.name}", len(ranks)), item.start - item.end
 
     listed = sorted(sorted(others, key=order)[:MOST_OUTLINED], key=lambda item: item.start)
     names, owner = [], ""
@@ -138,39 +270,7 @@ def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[Ra
         names.append(f"{short} {item.start}-{item.end}")
         owner = item.name if item.kind == "class" else around
     more = f" and {len(others) - len(listed)} more" if len(others) > len(listed) else ""
-    return f"Also in {escape_path(path)}: {', '.join(names)}{more}" if names else ""
-
-
-def find_named_functions(snapshot: IndexSnapshot, clues: IssueTerms) -> list[RankedPlace]:
-    found = []
-    for name in dict.fromkeys(NAMED_IN_CODE.findall(clues.text)):
-        places = [
-            (place.path, place.definition)
-            for place in snapshot.definitions_named(name)
-            if place.definition and place.definition.kind != "variable" and path_category(place.path) == 0
-        ]
-        if len(places) == 1 and places[0][1].kind in ("function", "method"):
-            path, item = places[0]
-            reasons = ("named in the issue",)
-            found.append(RankedPlace(path=path, item=item, score=0.0, reasons=reasons, is_pointed_at=True))
-    return found[:MOST_NAMED]
-
-
-def _list_calling_tests(
-    workspace: Workspace, snapshot: IndexSnapshot, place: RankedPlace, clues: IssueTerms
-) -> str:
-    """Return the lines in which tests call a function, those with most names of the issue first."""
-    assert place.item is not None
-    name = place.item.bare_name
-    lines: dict[str, int] = {}
-    for test in find_reaching_tests(snapshot, [IndexedPlace(path=place.path, definition=place.item)]):
-        if test.names == name and "::" in test.id:
-            source = read_text_or_empty(workspace.root, test.path).split("\n")
-            text = clip_line(source[test.line - 1].strip()) if test.line <= len(source) else ""
-            shared = {*WORD.findall(text)} & {*clues.names}
-            lines[f"  {escape_path(test.path)}:{test.line} {text}"] = len(shared)
-    best = sorted(lines, key=lambda line: -lines[line])[:MOST_CALLING_TESTS]
-    return "\n".join([f"Tests that call {name}:", *best]) if best else ""
+    return f"Also in {escape_path(view.path)}: {', '.join(names)}{more}" if names else ""
 
 
 def _fit(sections: Iterator[str], room: int) -> Iterator[str]:
@@ -221,58 +321,6 @@ def _example_frames(examples: Sequence[str]) -> Iterator[TracedCall]:
     """Yield the places in which examples of the issue raise an error."""
     for match in filter(None, map(EXAMPLE_PLACE.search, examples)):
         yield TracedCall(path=match["path"], line=int(match["line"]), function="")
-
-
-def _choose_shown(
-    workspace: Workspace, places: Sequence[RankedPlace], clues: IssueTerms, room: int
-) -> list[tuple[RankedPlace, Excerpt, str]]:
-    """Return the likeliest places with their source.
-
-    Left out is what another shows as a part of it. Where the issue points at places, what words alone lead to
-    is left out, too.
-    """
-    shown: list[tuple[RankedPlace, Excerpt, str]] = []
-    pointed = [place for place in places if place.is_pointed_at]
-    for place in pointed or places:
-        excerpt = load_excerpt(workspace, place.path, place.item) if place.item else None
-        if excerpt is None or any(other.contains(excerpt.path, excerpt.shown_item) for _, other, _ in shown):
-            continue
-        inside = [
-            n for n, (_, other, _) in enumerate(shown) if excerpt.contains(other.path, other.shown_item)
-        ]
-        if shown and not inside:
-            excerpt = replace(excerpt, longest=LONGEST_SECOND)
-        others = [entry for index, entry in enumerate(shown) if index not in inside]
-        text = excerpt.render(clues)
-        size = sum(len(code) for *_, code in others) + len(text)
-        if len(others) < SHOWN_PLACES and (size <= room or not others):
-            others.insert(min(inside, default=len(others)), (place, excerpt, text))
-            shown = others
-    return shown
-
-
-def _source(snapshot: IndexSnapshot, excerpt: Excerpt, text: str, place: RankedPlace) -> str:
-    """Return a place's source, with the strongest reason and what it calls nearby and in other files."""
-    title, _, code = text.partition("\n")
-    near = [callee for callee in excerpt.callees() if f"\n{callee.line:>5}| " not in text]
-    far = islice(_find_sole_definitions(snapshot, excerpt.find_outside_calls()), MOST_OUTSIDE_CALLS)
-    called = [*map(name_lines, near), *far]
-    calls = f"\n      {excerpt.item.bare_name} calls {', '.join(called)}" if called else ""
-    reason = f" [{place.reasons[0]}]" if place.reasons else ""
-    return f"{title}{reason}\n{code}{calls}"
-
-
-def _find_sole_definitions(snapshot: IndexSnapshot, names: Sequence[str]) -> Iterator[str]:
-    """Yield the names that one source file defines, with their places."""
-    for name in names:
-        places = [place for place in snapshot.definitions_named(name) if path_category(place.path) == 0]
-        if len(places) == 1 and (item := places[0].definition) and item.kind in ("class", "function"):
-            yield f"{item.name} {escape_path(places[0].path)}:{item.start}-{item.end}"
-
-
-def _list_place(place: RankedPlace) -> str:
-    name = f":{place.item.line} {place.item.name}" if place.item else ""
-    return f"  {escape_path(place.path)}{name}"
 
 
 def _layout(workspace: Workspace) -> str:
