@@ -28,9 +28,10 @@ behavior, runs linters and mutants; only after it a change is PROVEN. The user m
 `project.py` collects the commands that a project's files name; `run.py` runs a sample of small test files
 with each until one works, and remembers it; if none does, the verdict is NOT TESTED and says why. pytest,
 unittest and Django run under our recorder, test by test, with ids `path::Class::method`; `runners/` has an
-adapter for each runner of another language, which names tests `path::name`. Python packages with a
-configuration of their own, or with modules of one name, are run one by one (`layout.py`). Other commands
-count by the report that they write, or by exit code, which proves nothing.
+adapter for each runner of another language, which names tests `path::name`. Packages of a workspace are run
+one by one (`runners/registry.py`), and so are Python packages with a configuration of their own or with
+modules of one name (`layout.py`). Other commands count by the report that they write, or by exit code,
+which proves nothing.
 
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be
 imported. Records come over a sealed pipe (`launch.py`); each target's function is observed beside what

@@ -272,6 +272,8 @@ TAP_LINE = re.compile(
     r"(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",
     re.I,
 )
+TAP_TITLE = re.compile(r"# (?!.*(?:\bseed\b|\btime\b|\d ?m?s\b))(?P<title>\S.*?)[ \t]*", re.I)
+"""The title of a test; not a comment on the run."""
 TAP_OUTCOMES: Mapping[str, tuple[Outcome, Outcome]] = {
     "": ("passed", "failed"),
     "skip": ("skipped", "skipped"),
@@ -354,7 +356,7 @@ def _parse_testcase(node: ElementTree.Element) -> TestResult:
 
 
 def parse_tap(output: str) -> tuple[TestResult, ...]:
-    """Parse a TAP stream, with descriptions as ids.
+    """Parse a TAP stream, with descriptions as ids, below the titles that comments give to tests.
 
     Empty without its plan line, so that a chance `ok` is no test.
     """
@@ -362,15 +364,32 @@ def parse_tap(output: str) -> tuple[TestResult, ...]:
     if not any(re.fullmatch(r"\d+\.\.\d+(?:[ \t]*#.*)?", line.strip()) for line in lines):
         return ()
     results: list[TestResult] = []
+    titles = _titles(lines)
     for index, line in enumerate(lines):
         if match := TAP_LINE.match(line):
             diagnostics = "\n".join(_diagnostics(lines, index + 1))
             has_failed, directive = bool(match["failed"]), (match["directive"] or "").lower()
             outcome: Outcome = TAP_OUTCOMES[directive][has_failed]
             failure = _parse_failure(diagnostics, type="", message="") if outcome == "failed" else None
-            name = match["name"] or "test without a name"
-            results.append(TestResult(id=name, outcome=outcome, failure=failure))
+            id = " > ".join(filter(None, (titles[index], match["name"] or "test without a name")))
+            results.append(TestResult(id=id, outcome=outcome, failure=failure))
     return with_unique_ids(results)
+
+
+def _titles(lines: Sequence[str]) -> list[str]:
+    """Return the title that holds at each line: a comment, as tape prints it, right above a result.
+
+    Comments below a failure explain it; others may differ from run to run.
+    """
+    titles: list[str] = []
+    title, is_diagnostic = "", False
+    for line, next_line in zip(lines, [*lines[1:], ""], strict=True):
+        if not line.startswith("#"):
+            is_diagnostic = line.startswith("not ok")
+        elif not is_diagnostic and TAP_LINE.match(next_line) and (match := TAP_TITLE.fullmatch(line)):
+            title = match["title"]
+        titles.append(title)
+    return titles
 
 
 def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:

@@ -24,6 +24,22 @@ def test_reads_tap_with_directives() -> None:
     ]
 
 
+def test_comments_of_tap_are_titles_unless_they_explain_a_failure() -> None:
+    text = (
+        "TAP version 13\n# random seed: 3\n# halves\nok 1 should be equal\n"
+        "not ok 2 should be equal\n  ---\n  expected: 2\n  ...\n# doubles\nok 3 should be equal\n"
+        "not ok 4 - odd\n#   Failed test\n# at line 3\nok 5\n# took 3 ms\nok 6 - last\n\n1..6\n# tests 6\n"
+    )
+    assert [result.id for result in parse_tap(text)] == [
+        "halves > should be equal",
+        "halves > should be equal #2",
+        "doubles > should be equal",
+        "doubles > odd",
+        "doubles > test without a name",
+        "doubles > last",
+    ]
+
+
 XML = """<testsuites><testsuite name="s">
 <testcase classname="pkg.test_a" name="test_ok" time="0.25"/>
 <testcase classname="pkg.test_a" name="test_red">\

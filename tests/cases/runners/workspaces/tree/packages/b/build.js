@@ -1,0 +1,1 @@
+require("fs").cpSync("src", "out", { recursive: true });

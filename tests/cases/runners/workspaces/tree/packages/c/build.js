@@ -1,0 +1,1 @@
+console.log("no compiler"); process.exit(3);

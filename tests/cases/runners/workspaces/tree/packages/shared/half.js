@@ -1,0 +1,1 @@
+exports.half = (n) => n.size.nothing / 2;
