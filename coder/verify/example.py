@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -54,6 +55,8 @@ _UNREPEATABLE = re.compile(r"0x[0-9a-f]{4,}|\d{4}-\d\d-\d\d \d\d:")
 """Addresses and times, which another run gives otherwise."""
 SECONDS = 10.0
 """Seconds that the code of an issue may run."""
+MOST_VARIED, SHOWN_VARIED, VARIED_SECONDS = 20, 2, 0.5
+"""Varied pieces of it that are run, those that are shown, and the time that they have on a side."""
 
 
 SHOWN, MOST_SHOWN = 3, 300
@@ -158,7 +161,8 @@ class IssueCode:
         """Run the code that an issue quotes in both trees, with the imports of the target tests.
 
         Return half a sentence for each exception that the issue reports and the change leaves, and the
-        answers that differ. `changed` are the paths of changed sources.
+        answers that differ, some to the same code with other texts and numbers. `changed` are the paths of
+        changed sources.
         """
         files = dict.fromkeys(map(test_file_of, targets))
         tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
@@ -166,24 +170,32 @@ class IssueCode:
         modules = [module for statement in imports for module in _imported_modules(statement)]
         modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
         pieces = quoted_code(issue) if tests else ()
-        sides = [self._answer(pieces, imports, tree, modules=modules) for tree in (old, new)]
         persisting: list[str] = []
-        differing: list[BehaviorExample] = []
-        for code, before, after in zip(pieces, *sides, strict=False):
-            if not before or not after or (before.error and before.error.type in _INCOMPLETE):
-                continue
-            lines = [line for line in code.strip().splitlines() if line.strip()]
-            if after.comparable_text != before.comparable_text:
-                call = "; ".join(lines)
-                differing.append(
-                    BehaviorExample(call=call, before=before.text, after=after.text, tested=True)
-                )
-            elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
-                raised = before.error
-                persisting.append(
-                    f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}"
-                )
-        return persisting, differing
+        differing: dict[tuple[str, str], BehaviorExample] = {}
+
+        def compare(pieces: Sequence[str], seconds: float, *, tested: bool) -> Iterator[str]:
+            sides = [
+                self._answer(pieces, imports, tree, modules=modules, seconds=seconds) for tree in (old, new)
+            ]
+            for code, before, after in zip(pieces, *sides, strict=False):
+                if not before or not after or (before.error and before.error.type in _INCOMPLETE):
+                    continue
+                call = "; ".join(filter(str.strip, code.strip().splitlines()))
+                if after.comparable_text != before.comparable_text:
+                    row = BehaviorExample(call=call, before=before.text, after=after.text, tested=tested)
+                    differing.setdefault((before.text, after.text), row)
+                    yield code
+                elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
+                    line, raised = code.strip().splitlines()[0], before.error
+                    persisting.append(
+                        f"`{line}` of the issue raises {raised.type} as before: {raised.message}"
+                    )
+
+        found = [*compare(pieces, SECONDS, tested=True)]
+        own, reported = len(differing), [*persisting]
+        varied = [*dict.fromkeys(chain(*map(_vary, found)))][:MOST_VARIED]
+        _ = [*compare(varied, VARIED_SECONDS, tested=False)]
+        return reported, [*differing.values()][: own + SHOWN_VARIED]
 
     def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
         """Return what the issue's examples give in a tree, a clause each.
@@ -238,8 +250,9 @@ class IssueCode:
         tree: Path,
         *,
         modules: Sequence[str] = (),
+        seconds: float = SECONDS,
     ) -> list[CodeAnswer | None]:
-        request = {"imports": imports, "modules": modules, "pieces": pieces, "seconds": SECONDS}
+        request = {"imports": imports, "modules": modules, "pieces": pieces, "seconds": seconds}
         return read_answers(self.run_request(json.dumps(request), tree)) if pieces else []
 
     def _check(
@@ -293,6 +306,20 @@ class IssueCode:
     def _environment(self, tree: Path) -> Mapping[str, str]:
         roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))
         return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _vary(code: str) -> Iterator[str]:
+    """Yield code with another text, or another number, in its last expression."""
+    module = parse_or_empty(code)
+    if not module.body or not isinstance(module.body[-1], ast.Expr):
+        return
+    for node in find_nodes(module.body[-1], ast.Constant):
+        known = node.value
+        if isinstance(known, str | int | float) and not isinstance(known, bool):
+            for value in (known * 2, known[:0]) if isinstance(known, str) else (known * 100 + 7, -known, 0):
+                node.value = value
+                yield ast.unparse(module)
+            node.value = known
 
 
 def _result_text(answer: CodeAnswer) -> str:

@@ -77,6 +77,25 @@ def test_shows_answers_before_and_after(tmp_path: Path, sandbox: ProcessSandbox)
     )
 
 
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        ("(len(items) < 3)", ("count('')", "0", "1", False)),
+        ("(1 if items else sum(iter(int, 1)))", ("count('abab')", "4", "5", False)),
+    ],
+    ids=["other results", "one without an end"],
+)
+def test_shows_what_the_code_of_the_issue_gives_for_other_values(
+    tmp_path: Path, sandbox: ProcessSandbox, added: str, expected: tuple[str, str, str, bool]
+) -> None:
+    new = SOURCE.replace("len(items)", f"len(items) + {added}")
+    _, examples = run_code(tmp_path, sandbox, new, "count('ab') gives 2, and first('ab') gives 'a'.")
+    assert [(row.call, row.before, row.after, row.tested) for row in examples] == [
+        ("count('ab')", "2", "3", True),
+        expected,
+    ]
+
+
 def test_takes_expressions_and_sessions_from_issue() -> None:
     issue = "`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n"
     assert quoted_code(issue) == ("a - b(1)", "import a\na.b()\n")
