@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coder.wiring.session import Approach
 
 
-REPORT_SUFFIXES = (".md", ".xml")
+REPORT_SUFFIXES = (".md", ".xml", ".sarif")
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 LONGEST_ISSUE = 80
@@ -57,7 +57,7 @@ def verify(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Write the verdict there: .md (evidence) or .xml (JUnit); may be repeated.",
+            help="Write the verdict there: .md (evidence), .xml (JUnit) or .sarif; may be repeated.",
         ),
     ] = None,
     check: Annotated[
@@ -79,14 +79,14 @@ def verify(
     from coder.cli.running import check_writable, run_task, write_output
     from coder.core.attestation import build_attestation
     from coder.core.verdict_summary import markdown_report
-    from coder.store.ci_reports import junit_xml
+    from coder.store.ci_reports import junit_xml, sarif_json
 
     options = replace(options, wait=options.wait or bool(os.environ.get("CI")))
     if check:
         return _judge_again(_read_attestation(evidence, change), options)
     if evidence is not None:
         check_writable(evidence, kind="evidence")
-    reports = _check_reports(report or [])
+    _check_reports(report or [])
     if change is None and options.against is None and (change := os.environ.get("PRE_COMMIT_TO_REF") or None):
         pushed_from = os.environ.get("PRE_COMMIT_FROM_REF") or None  # what pre-commit has pushed
         options = replace(options, against=pushed_from)
@@ -104,9 +104,10 @@ def verify(
     if evidence is not None and (attestation := build_attestation(handle.log.records)):
         text = f"{attestation.model_dump_json(indent=2)}\n"
         write_output(evidence, text, kind="evidence", kept="log evidence last --json")
-    for file in reports:
+    formats = {".md": markdown_report, ".xml": junit_xml, ".sarif": sarif_json}
+    for file in report or []:
         if finish_event.verdict is not None:
-            text = (junit_xml if file.suffix == ".xml" else markdown_report)(finish_event.verdict)
+            text = formats[file.suffix](finish_event.verdict)
             write_output(file, text, kind="report", kept="log evidence last")
     return finish_event.exit_code
 
@@ -147,19 +148,15 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
     return _compare_verdicts(statement, handle.finish_event)
 
 
-def _check_reports(files: Sequence[Path]) -> list[Path]:
-    """Refuse reports that cannot be written, remove those of an earlier run, and return the files."""
+def _check_reports(files: Sequence[Path]) -> None:
+    """Refuse reports that cannot be written, and remove those of an earlier run."""
     from coder.cli.running import check_writable
 
-    known = [file for file in files if file.suffix != ".sarif"]
-    if len(known) < len(files):
-        print("Reports in SARIF no longer exist: .xml (JUnit) has the red tests.", file=sys.stderr)
-    for file in known:
+    for file in files:
         if file.suffix not in REPORT_SUFFIXES:
             raise UserError(f"{file} names no format: end it with {', '.join(REPORT_SUFFIXES)}.")
         check_writable(file, kind="report")
         file.unlink(missing_ok=True)
-    return known
 
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:

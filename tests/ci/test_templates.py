@@ -152,6 +152,8 @@ def test_action_judges_comments_and_decides(
     results = pull_request.machine / "coder-results"
     failures = ElementTree.parse(results / "evidence.xml").getroot().get("failures")
     assert (failures == "0") is (change != "broken")
+    (run,) = json.loads((results / "evidence.sarif").read_text(encoding="utf-8"))["runs"]
+    assert any(entry["level"] == "error" for entry in run["results"]) is (change == "broken")
     comment = pull_request.step("Comment", GH_TOKEN="x", COMMENTS="repos/o/r/issues", NUMBER="7")
     assert comment.returncode == 0, comment.stderr
     assert "repos/o/r/issues/7/comments -F body=@" in pull_request.read("requests").splitlines()[-1]
