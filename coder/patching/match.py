@@ -4,7 +4,7 @@ import difflib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -198,8 +198,6 @@ def choose_position(
     stated = {hunk.start - 1} if hunk.start else set()
     by_number = {at for at in candidates if at - offset in stated} or stated.intersection(candidates)
     by_section = {at for at in candidates if hunk.section and _inside(hunk.section, lines, at)}
-    if by_number and hunk.section:
-        by_section |= {at for at in by_number if _is_git_section(hunk.section, lines, at)}
     hints = [matches for matches in (by_number, by_section) if matches]
     agreed = set.intersection(*hints) if hints else set()
     return agreed.pop() if len(agreed) == 1 else None
@@ -241,19 +239,6 @@ def _overlap(at: int | None, positions: Sequence[int], new: int, hunk: PatchHunk
         new - len(hunk.old_lines) < old < new + len(hunk.new_lines)
         for old in (positions if at is None else (at,))
     )
-
-
-def _is_git_section(section: str, lines: Sequence[str], at: int) -> bool:
-    """Tell whether the section is the last line above in the first column, as in git's hunk headers."""
-    above = next(
-        (
-            lines[index]
-            for index in range(at - 1, -1, -1)
-            if lines[index][:1].isalpha() or lines[index][:1] in ("_", "$")
-        ),
-        "",
-    )
-    return above.startswith(section.split("\n")[0].strip())
 
 
 def _inside(section: str, lines: Sequence[str], at: int) -> bool:
@@ -315,7 +300,7 @@ def align_hunk(hunk: PatchHunk, text: LineIndex) -> Alignment | None:
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
     candidates = [
-        _run_starts(claims, run, list(map(add, forward[run.old_end], backward[run.old_end])), text)
+        _run_starts(claims, run, list(map(add, forward[run.old_end], backward[run.old_end])))
         for run in hunk.runs
     ]
     spots = [places[0] for places in candidates if places]
@@ -346,9 +331,7 @@ def align_hunk(hunk: PatchHunk, text: LineIndex) -> Alignment | None:
     )
 
 
-def _run_starts(
-    claims: Sequence[_Claim], run: ChangedRun, totals: Sequence[int], text: LineIndex
-) -> tuple[int, ...]:
+def _run_starts(claims: Sequence[_Claim], run: ChangedRun, totals: Sequence[int]) -> tuple[int, ...]:
     """Return possible starts of a run: the best first, then those nearly as good; empty where it is stale.
 
     `totals` has the cost of the whole hunk if the run ends above each line. Places with other lines instead
@@ -375,20 +358,7 @@ def _run_starts(
             alternatives.append(at - size)
     if any(at + size not in complete_ends for at in alternatives):
         return ()
-    return (
-        best_end - size,
-        *(at for at in alternatives if not _is_equivalent(run, text.lines, best_end - size, at)),
-    )
-
-
-def _is_equivalent(run: ChangedRun, lines: Sequence[str], place: int, other_place: int) -> bool:
-    """Tell whether a change at either of two places gives the same file.
-
-    An example is the removal of one of several blank lines.
-    """
-    first, last, size = min(place, other_place), max(place, other_place), len(run.removed)
-    added = [line.text for line in run.added]
-    return [*added, *lines[first + size : last + size]] == [*lines[first:last], *added]
+    return best_end - size, *alternatives
 
 
 def _claims(hunk: PatchHunk, text: LineIndex) -> list[_Claim]:
@@ -706,8 +676,6 @@ class Style:
 
     indents: Mapping[str, str]
     """The file's leading white space for each that occurs in the hunk; empty: the same."""
-    surplus: str
-    """Trailing white space on every line of the hunk and on none of the file."""
     signs: Mapping[str, str]
     """The file's character for each look-alike in the hunk."""
     carried: Pairs
@@ -717,7 +685,7 @@ class Style:
 def learn_style(pairs: Pairs) -> Style | None:
     """Learn the style from pairs of a hunk's line and the file's; None where they contradict each other."""
     if all(line.text == actual for line, actual in pairs):
-        return Style(indents={}, surplus="", signs={}, carried=())
+        return Style(indents={}, signs={}, carried=())
     words = [(line, actual) for line, actual in pairs if line.text.strip()]
     indents = _indents(words)
     if indents is None:
@@ -725,7 +693,6 @@ def learn_style(pairs: Pairs) -> Style | None:
     different = [(line, actual) for line, actual in words if line.text.split() != actual.split()]
     return Style(
         indents=indents,
-        surplus=_surplus(words),
         signs=_look_alikes(different),
         carried=[(line, actual) for line, actual in different if line.mark == "-"],
     )
@@ -734,10 +701,8 @@ def learn_style(pairs: Pairs) -> Style | None:
 def restyle_run(run: ChangedRun, style: Style) -> tuple[HunkLine, ...] | None:
     """Return the run's added lines in the file's style; None where their indentation cannot be determined."""
     result = []
-    surplus = style.surplus if all(line.text.endswith(style.surplus) for line in run.added) else ""
     for line in run.added:
         text = line.text.removesuffix("\r")
-        text = text.removesuffix(surplus)
         text = "".join(style.signs.get(sign, sign) for sign in text)
         text = _restore_characters(text, style.carried) if style.carried else text
         indented = _reindent(text, style.indents)
@@ -745,18 +710,6 @@ def restyle_run(run: ChangedRun, style: Style) -> tuple[HunkLine, ...] | None:
             return None
         result.append(HunkLine(mark="+", text=indented, ends=line.ends))
     return tuple(result)
-
-
-def _surplus(pairs: Pairs) -> str:
-    ends = {
-        text[len(text.rstrip()) :] if text.rstrip() != text and actual.rstrip() == actual else ""
-        for text, actual in _line_texts(pairs)
-    }
-    return ends.pop() if len(pairs) > 1 and len(ends) == 1 else ""
-
-
-def _line_texts(pairs: Pairs) -> Iterator[tuple[str, str]]:
-    return ((line.text.removesuffix("\r"), actual) for line, actual in pairs)
 
 
 def _depth(text: str) -> str:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 
 from coder.core.errors import PatchError
 
@@ -139,14 +138,8 @@ def _with_changes(file: FilePatch) -> FilePatch:
         raise PatchError(
             f"{file.new or file.old}: binary patches are not supported. Only text files can be changed."
         )
-    hunks = [
-        replace(
-            hunk,
-            number=number,
-            lines=(*_unrepeat(hunk.without_tail.lines), *hunk.lines[len(hunk.lines) - hunk.tail :]),
-        )
-        for number, hunk in enumerate(filter(lambda hunk: hunk.lines, file.hunks), 1)
-    ]
+    numbered = enumerate((hunk for hunk in file.hunks if hunk.lines), 1)
+    hunks = (replace(hunk, number=number) for number, hunk in numbered)
     return replace(file, hunks=tuple(hunk for hunk in hunks if hunk.runs))
 
 
@@ -159,33 +152,6 @@ def read_lines(marked: Iterable[str]) -> tuple[HunkLine, ...]:
         elif lines:
             lines[-1] = replace(lines[-1], ends=False)
     return tuple(lines)
-
-
-def _unrepeat(lines: Sequence[HunkLine]) -> tuple[HunkLine, ...]:
-    """Turn lines next to a change that are removed only to be added again into context."""
-    result: list[HunkLine] = []
-    for changed, group in groupby(lines, key=lambda line: line.mark != " "):
-        run = tuple(group)
-        result += _unrepeat_run(run) if changed else run
-    return tuple(result)
-
-
-def _unrepeat_run(run: tuple[HunkLine, ...]) -> Sequence[HunkLine]:
-    removed, added = ([line for line in run if line.mark == mark] for mark in "-+")
-    before, after = ([(line.text, line.ends) for line in lines] for lines in (removed, added))
-    if not removed or not added or (before[0] != after[0] and before[-1] != after[-1]):
-        return run
-    size = min(len(removed), len(added))
-    above = next((index for index in range(size) if before[index] != after[index]), size)
-    below = next(
-        (index for index in range(size - above) if before[-1 - index] != after[-1 - index]), size - above
-    )
-    context = [
-        [replace(line, mark=" ") for line in lines]
-        for lines in (removed[:above], removed[len(removed) - below :])
-    ]
-    changed = [*removed[above : len(removed) - below], *added[above : len(added) - below]]
-    return [*context[0], *changed, *context[1]]
 
 
 GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
@@ -340,7 +306,7 @@ Counts = tuple[int, int] | None
 def parse_hunk_header(line: str) -> tuple[PatchHunk, Counts]:
     """Return a hunk without lines, and the old and new lengths in its header."""
     header = line[:LONGEST_HEADER].rstrip()
-    if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
+    if match := HUNK.match(header):
         start, new_start, section = (
             int(match["start"]),
             int(match["new_start"]),
@@ -627,7 +593,6 @@ FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[^`]*$")
 INDENTED = re.compile(
     r"([ \t>]*)(?:--- \S|\+\+\+ \S|@@|diff --git |\*\*\* (?:Begin Patch|Update|Add|Delete)|<{5,9} ?[A-Z])"
 )
-LOOK_ALIKE_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " "})
 
 
 def split_lines(text: str) -> list[str]:

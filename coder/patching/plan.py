@@ -190,13 +190,7 @@ def plan_patch(
     done = tuple(f"{change.path}: hunk {number}" for change in changes for number in change.done)
     changes = [change for change in changes if _has_effect(change)]
     if not changes:
-        lost = (
-            " The lines that it removes and adds are the same: white space at their ends was lost on the way."
-        )
-        is_lost = any(not patch.hunks and _changes_text_alone(patch) for patch in patches)
-        raise PatchError(
-            f"The patch changes nothing: the files are already as it makes them.{lost if is_lost else ''}"
-        )
+        raise PatchError("The patch changes nothing: the files are already as it makes them.")
     return PlannedPatch(changes=tuple(changes), done=done)
 
 
@@ -397,10 +391,6 @@ def _mode(octal: str, otherwise: int) -> int:
     if not octal:
         return otherwise
     return otherwise | (otherwise & 0o444) >> 2 if octal.endswith("755") else otherwise & ~0o111
-
-
-def _changes_text_alone(patch: FilePatch) -> bool:
-    return not (patch.mode or patch.renamed_to or patch.creates or patch.deletes)
 
 
 def _has_effect(change: FileChange) -> bool:

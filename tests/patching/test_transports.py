@@ -66,7 +66,7 @@ def test_diff_arrives_whole(tmp_path: Path, diff: str, before: str, after: dict[
         (f"{MAIL}Content-Type: multipart/mixed; boundary=b\n\n--b\n{BODY}", "Decode it first"),
         (f"{MAIL}{PLAIN};\n format=flowed\n\n{BODY}", "Decode it first"),
         ("3c3\n< a\n---\n> b\n", "context or normal"),
-        (f"{HEADER}@@ -2,1 +2,1 @@\n-    result = 0\n+    result = 0\n", "white space"),
+        (f"{HEADER}@@ -2,1 +2,1 @@\n-    result = 0\n+    result = 0\n", "changes nothing"),
     ],
 )  # fmt: skip
 def test_refuses_what_no_change_follows_from(tmp_path: Path, diff: str, reason: str) -> None:
