@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
+from coder.core.events import Record
 from coder.core.messages import Effort
 from coder.core.notes import Note, ReviewFinding
 from coder.core.phases import Cutoff
@@ -163,6 +164,11 @@ class SessionContext:
     instructions: str = ""
     """The user's instructions and skills, and the project's if the directory is trusted."""
 
+    def on(self, candidate: Candidate) -> "CandidateRun":
+        """Return the context for work on a candidate."""
+        values = {name.name: getattr(self, name.name) for name in fields(SessionContext)}
+        return CandidateRun(**values, candidate=candidate)
+
     @property
     def has_conversation(self) -> bool:
         """Whether the conversation with the model began in an earlier session."""
@@ -182,35 +188,43 @@ class SessionContext:
         """The model of this role."""
         return self.models.by_role.get(self.role, self.models.model)
 
-    async def read_patch(self, candidate: Candidate) -> Patch:
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateRun(SessionContext):
+    """The context of a session, for work on one of its candidates."""
+
+    candidate: Candidate
+
+    async def read_patch(self) -> Patch:
         """Return the candidate's whole change so far."""
-        return await asyncio.to_thread(self.repository.candidate_patch, candidate)
+        return await asyncio.to_thread(self.repository.candidate_patch, self.candidate)
+
+    @property
+    def own(self) -> tuple[list[Record], str]:
+        """All records and the candidate's id, as the folds of `core.state` take them."""
+        return self.log.records, self.candidate.id
 
 
 class StagePart(Protocol):
     """Independent part of a parallel stage: a value that another process can be sent."""
 
-    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+    async def perform(self, run: CandidateRun) -> Note | None:
         """Do the work on the candidate, and return the note that it ends with."""
         ...
 
 
-RunElsewhere = Callable[[SessionContext, Candidate, StagePart], Awaitable[Note | None]]
+RunElsewhere = Callable[[CandidateRun, StagePart], Awaitable[Note | None]]
 
 
-async def run_part(context: SessionContext, candidate: Candidate, part: StagePart) -> Note | None:
+async def run_part(run: CandidateRun, part: StagePart) -> Note | None:
     """Run a part where the session's executor decides; without one, here.
 
     Raises:
         LimitReached, ModelError: as in this process, or its worker was lost.
     """
-    return await (context.run_elsewhere or _run_here)(context, candidate, part)
+    return await (run.run_elsewhere(run, part) if run.run_elsewhere else part.perform(run))
 
 
-async def _run_here(context: SessionContext, candidate: Candidate, part: StagePart) -> Note | None:
-    return await part.perform(context, candidate)
-
-
-Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]
+Strategy = Callable[[CandidateRun], Awaitable[Candidate]]
 Revise = Callable[[Sequence[ReviewFinding], Patch], Strategy]
 """Makes the strategy that works on findings in a change."""

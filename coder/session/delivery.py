@@ -22,12 +22,12 @@ from coder.core.state import (
     reviewer_findings,
 )
 from coder.core.text import first_line, sanitize_text
-from coder.core.values import Candidate, Delivery, Patch
+from coder.core.values import Delivery, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
 from coder.core.verdict_summary import commit_trailers, markdown_report, shorten_value
 from coder.patching import apply
 from coder.python.source import module_of_path
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.session.judging import verify_change
 from coder.session.report import (
     KeptChange,
@@ -56,65 +56,63 @@ DECLINED = 4
 BUG = 1
 
 
-async def conclude(context: SessionContext, candidate: Candidate) -> SessionFinished:
+async def conclude(run: CandidateRun) -> SessionFinished:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
-    newest = newest_verdict(context.log.records, candidate.id)
-    if context.task.plan_only:
-        return _planning_outcome(context)
-    if context.task.mode == "ask":
-        return _answer_outcome(context, candidate)
-    if newest is not None and context.task.given:
-        newest = await offer_acceptance(context, candidate, newest)
+    newest = newest_verdict(*run.own)
+    if run.task.plan_only:
+        return _planning_outcome(run)
+    if run.task.mode == "ask":
+        return _answer_outcome(run)
+    if newest is not None and run.task.given:
+        newest = await offer_acceptance(run, newest)
         return SessionFinished(
             kind=newest.kind,
             summary=newest.reason,
             report=markdown_report(newest),
             verdict=newest,
-            exit_code=required_exit_code(newest.kind, context.task.require),
+            exit_code=required_exit_code(newest.kind, run.task.require),
         )
-    patch = await context.read_patch(candidate)
+    patch = await run.read_patch()
     if (
         newest is None
         or newest.tree != patch.tree
         or not newest.is_deliverable
         or not patch.paths
-        or (has_given_up(context.log.records, candidate.id) and not newest.kind.shows_fix)
+        or (has_given_up(*run.own) and not newest.kind.shows_fix)
     ):
-        outcome = _outcome_without_delivery(context, candidate, newest)
-        return await keep_change(context, outcome)
-    if reviews := reviewer_findings(context.log.records, candidate.id):
+        outcome = _outcome_without_delivery(run, newest)
+        return await keep_change(run, outcome)
+    if reviews := reviewer_findings(*run.own):
         newest = newest.model_copy(update={"notes": (*newest.notes, *summarize_reviews(reviews))})
-    if context.needs_review:
-        warn_of_risky_files(context, patch)
-        accepted_part = await review_change(context, candidate, patch, newest)
+    if run.needs_review:
+        warn_of_risky_files(run, patch)
+        accepted_part = await review_change(run, patch, newest)
         if accepted_part is None:
-            return _declined_outcome(context, patch, newest, "you accepted nothing of it")
+            return _declined_outcome(run, patch, newest, "you accepted nothing of it")
         if isinstance(accepted_part, RevisionRequest):
-            return await _revise(context, candidate, accepted_part)
+            return await _revise(run, accepted_part)
         patch, newest = accepted_part
-    confirmed = await _confirm_delivery(context, candidate, patch, newest)
+    confirmed = await _confirm_delivery(run, patch, newest)
     if isinstance(confirmed, str):
-        return _declined_outcome(context, patch, newest, confirmed)
-    verdict, delivery = await _deliver(context, candidate, patch, confirmed)
-    components = components_section(context.log.records) if context.task.mode == "build" else ""
+        return _declined_outcome(run, patch, newest, confirmed)
+    verdict, delivery = await _deliver(run, patch, confirmed)
+    components = components_section(run.log.records) if run.task.mode == "build" else ""
     return SessionFinished(
         kind=verdict.kind,
         summary=verdict.reason,
-        report="\n\n".join(filter(None, (components, _describe_test_edits(context, candidate, verdict)))),
+        report="\n\n".join(filter(None, (components, _describe_test_edits(run, verdict)))),
         verdict=verdict,
         delivery=delivery,
-        exit_code=required_exit_code(verdict.kind, context.task.require),
+        exit_code=required_exit_code(verdict.kind, run.task.require),
     )
 
 
-async def _confirm_delivery(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> Verdict | str:
+async def _confirm_delivery(run: CandidateRun, patch: Patch, verdict: Verdict) -> Verdict | str:
     """Return the verdict to deliver with, or why the user wants no delivery."""
-    seen = await confirm_open_lines(context, candidate, patch, verdict)
+    seen = await confirm_open_lines(run, patch, verdict)
     if seen is None:
         return "you dropped it"
-    return await confirm_risky_files(context, patch, seen) or "you did not want these files changed"
+    return await confirm_risky_files(run, patch, seen) or "you did not want these files changed"
 
 
 def _declined_outcome(
@@ -130,11 +128,11 @@ def _declined_outcome(
     )
 
 
-async def _revise(context: SessionContext, candidate: Candidate, request: RevisionRequest) -> SessionFinished:
+async def _revise(run: CandidateRun, request: RevisionRequest) -> SessionFinished:
     """Have the user's comments worked on, then review the change again."""
-    assert context.revise is not None, "comments are only taken where somebody can work on them"
-    revise = context.revise(request.findings, request.patch)
-    return await conclude(context, await revise(context, candidate))
+    assert run.revise is not None, "comments are only taken where somebody can work on them"
+    revise = run.revise(request.findings, request.patch)
+    return await conclude(run.on(await revise(run)))
 
 
 def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionFinished:
@@ -162,32 +160,30 @@ def _planning_outcome(context: SessionContext) -> SessionFinished:
     )
 
 
-def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionFinished:
-    note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
+def _answer_outcome(run: CandidateRun) -> SessionFinished:
+    note = next(reversed(candidate_notes(*run.own)), None)
     if isinstance(note, ResearchReport):
-        page = format_report(note, context.task.issue)
+        page = format_report(note, run.task.issue)
         return SessionFinished(kind=None, summary=UNCHANGED, report=page, exit_code=0)
     if isinstance(note, WrittenAnswer):
         is_incomplete = bool(INCOMPLETE.search(note.summary))
         advice = " The answer is incomplete: coder ask --deep looks further." if is_incomplete else ""
         return SessionFinished(kind=None, summary=f"{UNCHANGED}{advice}", report=note.summary, exit_code=0)
     reason = first_line(note.summary) if note is not None else "The model gave no answer."
-    return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
+    return outcome_without_fix(VerdictKind.GAVE_UP, reason, run)
 
 
-def _outcome_without_delivery(
-    context: SessionContext, candidate: Candidate, verdict: Verdict | None
-) -> SessionFinished:
-    if has_given_up(context.log.records, candidate.id):
+def _outcome_without_delivery(run: CandidateRun, verdict: Verdict | None) -> SessionFinished:
+    if has_given_up(*run.own):
         return outcome_without_fix(
             VerdictKind.GAVE_UP,
-            first_line(candidate_notes(context.log.records, candidate.id)[-1].summary),
-            context,
+            first_line(candidate_notes(*run.own)[-1].summary),
+            run,
         )
     if verdict is None:
-        return outcome_without_fix(VerdictKind.GAVE_UP, "Nothing was verified.", context)
+        return outcome_without_fix(VerdictKind.GAVE_UP, "Nothing was verified.", run)
     kind = VerdictKind.NOT_TESTED if verdict.kind is VerdictKind.NOT_TESTED else VerdictKind.GAVE_UP
-    return outcome_without_fix(kind, verdict.reason, context)
+    return outcome_without_fix(kind, verdict.reason, run)
 
 
 async def keep_change(context: SessionContext, outcome: SessionFinished) -> SessionFinished:
@@ -202,7 +198,7 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
         return outcome
     place = await asyncio.to_thread(repository.create_candidate, "kept")
     await asyncio.to_thread(apply, kept.diff, place.worktree)
-    patch = await context.read_patch(place)
+    patch = await context.on(place).read_patch()
     delivery = Delivery(diff=patch.diff, needs_uncommitted_work=repository.dirty)
     may_commit = not (task.dry_run or context.needs_review)
     if kept.verdict is None:
@@ -223,7 +219,7 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
         verdict = verdict.model_copy(update={"findings": (*verdict.findings, unexamined)})
     if may_commit and not repository.dirty:
         candidate = place.model_copy(update={"id": kept.candidate})
-        delivery = await _deliver_on_head(context, candidate, patch, verdict)
+        delivery = await _deliver_on_head(context.on(candidate), patch, verdict)
     summary = f"{outcome.summary} The change that was {verdict.kind} before is delivered."
     if outcome.kind is None:
         return outcome.model_copy(update={"summary": summary, "verdict": verdict, "delivery": delivery})
@@ -249,20 +245,17 @@ def _commit_unjudged(context: SessionContext, patch: Patch, kept: KeptChange) ->
     return context.repository.deliver(patch, message=message, evidence="", slug=branch_slug(subject))
 
 
-async def _deliver(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> tuple[Verdict, Delivery]:
+async def _deliver(run: CandidateRun, patch: Patch, verdict: Verdict) -> tuple[Verdict, Delivery]:
     """Deliver the fix on top of HEAD, proven again there; as a diff only if it needs the uncommitted work."""
-    repository = context.repository
+    repository = run.repository
     rebased_patch = await asyncio.to_thread(repository.rebase_on_head, patch)
     if rebased_patch is not None and repository.dirty:
         on_head = repository.on_head()
-        judging = replace(context.judging, alone=on_head, whole=on_head, since="")
+        judging = replace(run.judging, alone=on_head, whole=on_head, since="")
         new_verdict = await verify_change(
-            replace(context, judging=judging),
-            candidate,
+            replace(run, judging=judging),
             rebased_patch,
-            named_tests(context.log.records, candidate.id),
+            named_tests(*run.own),
         )
         shows_as_much = (new_verdict.kind.shows_fix or not verdict.kind.shows_fix) and (
             bool(new_verdict.targets) or not verdict.targets
@@ -272,41 +265,35 @@ async def _deliver(
         if rebased_patch is not None:
             verdict = new_verdict.with_examination_of(verdict)
     if rebased_patch is None:
-        context.log.warn(
+        run.log.warn(
             "The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
         )
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
-    if context.task.dry_run:
+    if run.task.dry_run:
         return verdict, Delivery(diff=rebased_patch.diff)
-    return verdict, await _finish_despite_cancellation(
-        _deliver_on_head(context, candidate, rebased_patch, verdict)
-    )
+    return verdict, await _finish_despite_cancellation(_deliver_on_head(run, rebased_patch, verdict))
 
 
-async def _deliver_on_head(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> Delivery:
-    commit_change = partial(_commit, context, candidate, patch, verdict)
-    delivery = await _commit_or_diff(context, patch, commit_change)
-    if not (context.task.merge and delivery.commit):
+async def _deliver_on_head(run: CandidateRun, patch: Patch, verdict: Verdict) -> Delivery:
+    commit_change = partial(_commit, run, patch, verdict)
+    delivery = await _commit_or_diff(run, patch, commit_change)
+    if not (run.task.merge and delivery.commit):
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
-        context.log.warn(f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
+        run.log.warn(f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
         return delivery
-    if unreviewed_paths := unreviewed_files(context, patch):
-        context.log.warn(
-            f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply."
-        )
+    if unreviewed_paths := unreviewed_files(run, patch):
+        run.log.warn(f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply.")
         return delivery
     try:
-        commit = await asyncio.to_thread(context.repository.merge, delivery)
+        commit = await asyncio.to_thread(run.repository.merge, delivery)
     except (UserError, GitError) as error:
-        context.log.warn(f"Not merged: {error}")
+        run.log.warn(f"Not merged: {error}")
         return delivery
     if commit.remark:
-        context.log.warn(commit.remark)
+        run.log.warn(commit.remark)
     if commit.id != delivery.commit:
-        context.log.warn(
+        run.log.warn(
             f"HEAD has moved on meanwhile: {commit.id[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"
         )
     return delivery.model_copy(update={"merged": True})
@@ -335,26 +322,24 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
     return task.result()
 
 
-def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
-    recent = context.repository.recent_subjects(30)
-    summary = describe_by_test(summarize_change(context, candidate), verdict)
-    prefix = "Fix: " if context.task.mode == "fix" else ""
-    summary = summary or f"{prefix}{first_line(context.task.issue).lstrip('# ')}"
-    text = context.secrets.mask(compose_message(summary, recent=recent, trailers=commit_trailers(verdict)))
-    page = context.secrets.mask(markdown_report(verdict))
+def _commit(run: CandidateRun, patch: Patch, verdict: Verdict) -> Delivery:
+    recent = run.repository.recent_subjects(30)
+    summary = describe_by_test(summarize_change(run), verdict)
+    prefix = "Fix: " if run.task.mode == "fix" else ""
+    summary = summary or f"{prefix}{first_line(run.task.issue).lstrip('# ')}"
+    text = run.secrets.mask(compose_message(summary, recent=recent, trailers=commit_trailers(verdict)))
+    page = run.secrets.mask(markdown_report(verdict))
     name = branch_slug(format_subject(summary, recent))
-    steps_of = candidate if context.task.keep_steps else None
-    return context.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
+    steps_of = run.candidate if run.task.keep_steps else None
+    return run.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
 
 
-def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:
+def _describe_test_edits(run: CandidateRun, verdict: Verdict) -> str:
     """Return the assertions that the change replaces, and the model's explanation of the whole change."""
     if not verdict.replaced_assertions:
         return ""
     lines = [f"- {replaced.line}" for replaced in verdict.replaced_assertions]
-    return "\n".join(
-        ["The change edits tests that contradict it:", "", *lines, "", summarize_change(context, candidate)]
-    )
+    return "\n".join(["The change edits tests that contradict it:", "", *lines, "", summarize_change(run)])
 
 
 SUBJECT_CHARACTERS = 60
@@ -374,24 +359,24 @@ _CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|
 _PREFIXED = re.compile(r"[\w./-]+: ")
 
 
-def summarize_change(context: SessionContext, candidate: Candidate) -> str:
+def summarize_change(run: CandidateRun) -> str:
     """Return what the change does in the model's words, from the newest note that says so.
 
     That of a repair counts where it has an explanation below its subject: without, it is about the correction
     alone. A build is described by its plan.
     """
-    if plan := component_plan(context.log.records):
+    if plan := component_plan(run.log.records):
         modules = ", ".join(module_of_path(component.path) for component in plan.components)
         return f"Add {modules}\n\n{plan.summary}"
     message = ""
-    for record in candidate_records(context.log.records, candidate.id):
+    for record in candidate_records(*run.own):
         match record.event:
             case NoteMade(note=Diagnosis(start_over=True)):
                 message = ""
             case NoteMade(phase=phase, note=Done(summary=text)) if first_line(text):
                 is_amended = not message or phase != "repair" or "\n\n" in text.strip()
                 message = text if is_amended else message
-    notes = reversed(candidate_notes(context.log.records, candidate.id))
+    notes = reversed(candidate_notes(*run.own))
     findings = (note.summary for note in notes if isinstance(note, Diagnosis | Sites))
     return message or next(filter(first_line, findings), "")
 

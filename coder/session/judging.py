@@ -18,15 +18,14 @@ from coder.core.paths import (
 )
 from coder.core.ports import ReproducedExample
 from coder.core.state import candidate_verdicts, unrelated_tests
-from coder.core.values import Candidate, Hunk, Patch
+from coder.core.values import Hunk, Patch
 from coder.core.verdict import Finding, ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.patching.git_hunks import split_git_diff
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 
 
 async def measure_baseline(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     *,
     wait_seconds: float | None = None,
     whole: bool = False,
@@ -37,8 +36,8 @@ async def measure_baseline(
     It is then still measured in the background. A slow suite is cut off or not tried, and the tests `near`
     run in its place; with `whole` it has all of its time. One that was not tried is not logged.
     """
-    progress = context.log.progress_listener(candidate.id)
-    measure = partial(context.verifier.baseline, progress, whole=whole, near=near)
+    progress = run.log.progress_listener(run.candidate.id)
+    measure = partial(run.verifier.baseline, progress, whole=whole, near=near)
     task = asyncio.ensure_future(asyncio.to_thread(measure))
     done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:
@@ -54,22 +53,20 @@ async def measure_baseline(
     )
     if report.problem is not None and report.problem.kind == "timeout" and not report.seconds:
         return report
-    logged = events_of(context.log.records, BaselineMeasured)
+    logged = events_of(run.log.records, BaselineMeasured)
     if event not in logged and not (event.problem and event.problem in {other.problem for other in logged}):
-        context.log.append(event)
+        run.log.append(event)
     return report
 
 
 INSTALL, GO_ON = "install", "go on without"
 
 
-async def ensure_dependencies(
-    context: SessionContext, candidate: Candidate, report: TestReport | None
-) -> TestReport | None:
+async def ensure_dependencies(run: CandidateRun, report: TestReport | None) -> TestReport | None:
     """Return the base's report, measured again if missing packages were installed."""
-    if report is None or not await offer_missing_packages(context, report):
+    if report is None or not await offer_missing_packages(run, report):
         return report
-    return await measure_baseline(context, candidate)
+    return await measure_baseline(run)
 
 
 async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
@@ -141,16 +138,16 @@ async def _is_wanted(context: SessionContext, package: str, module: str) -> bool
     return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL
 
 
-async def refuse_missing_tests(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
+async def refuse_missing_tests(run: CandidateRun, patch: Patch) -> None:
     """Check the tests that the user's command names: those that their files do not mention, by a run.
 
     Raises:
         UserError: one of them does not exist.
     """
-    named = find_command_tests(context.task.test_command)
-    if all(_mentions_test(candidate.worktree, test) for test in named):
+    named = find_command_tests(run.task.test_command)
+    if all(_mentions_test(run.candidate.worktree, test) for test in named):
         return
-    found = await asyncio.to_thread(context.verifier.reproduce, patch, named)
+    found = await asyncio.to_thread(run.verifier.reproduce, patch, named)
     if found.missing:
         raise UserError(f"--test: {'; '.join(found.missing)}")
 
@@ -173,8 +170,7 @@ BESIDE = "not looked at: "
 
 
 async def write_red_example(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     example: ReproducedExample,
     *,
     seconds: float | None = None,
@@ -184,22 +180,21 @@ async def write_red_example(
 
     The run may take so many `seconds`.
     """
-    start = await context.read_patch(candidate)
-    file = candidate.worktree / example.path
+    start = await run.read_patch()
+    file = run.candidate.worktree / example.path
     file.parent.mkdir(parents=True, exist_ok=True)
     await asyncio.to_thread(file.write_text, example.text, "utf-8")
-    patch = await context.read_patch(candidate)
-    checked = await asyncio.to_thread(context.verifier.reproduce, patch, (example.test,), seconds=seconds)
+    patch = await run.read_patch()
+    checked = await asyncio.to_thread(run.verifier.reproduce, patch, (example.test,), seconds=seconds)
     if checked.tests:
-        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
     elif not keeps_green:
-        await asyncio.to_thread(context.repository.rollback, candidate, start.tree or candidate.base)
+        await asyncio.to_thread(run.repository.rollback, run.candidate, start.tree or run.candidate.base)
     return checked
 
 
 async def judge_change(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     patch: Patch,
     test_ids: tuple[str, ...],
     *,
@@ -214,7 +209,7 @@ async def judge_change(
     `findings` and `notes` are known beforehand and belong to both verdicts. With `record`, this takes the
     verdicts instead of the log.
     """
-    judgements = candidate_verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(*run.own)
     known_verdict = next(
         (
             earlier
@@ -229,16 +224,16 @@ async def judge_change(
     )
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
-    attempt = attempt_number(context)
+    attempt = attempt_number(run)
 
     def log(verdict: Verdict) -> Verdict:
         verdict = _add_findings(verdict, findings, notes)
-        (record or context.log.append)(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
+        (record or run.log.append)(Verified(candidate=run.candidate.id, attempt=attempt, verdict=verdict))
         return verdict
 
-    verdict = log(known_verdict or await verify_change(context, candidate, patch, test_ids))
+    verdict = log(known_verdict or await verify_change(run, patch, test_ids))
     if verdict.is_examinable:
-        verdict = log(await examine_change(context, candidate, verdict))
+        verdict = log(await examine_change(run, verdict))
     return verdict
 
 
@@ -247,35 +242,33 @@ def prior_findings(verdict: Verdict) -> tuple[Finding, ...]:
     return tuple(finding for finding in verdict.findings if finding.rule in (LEFT_OUT, UNDECIDED, SEARCH_CUT))
 
 
-async def verify_change(
-    context: SessionContext, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]
-) -> Verdict:
+async def verify_change(run: CandidateRun, patch: Patch, test_ids: tuple[str, ...]) -> Verdict:
     """Return the verdict on a change, before it is examined, without logging it.
 
     The tests that the user asked for must be green as well, whatever `test_ids` names. Prose is judged
     alone, not together with the fix that it follows: it has fixed nothing.
     """
-    progress = context.log.progress_listener(candidate.id)
+    progress = run.log.progress_listener(run.candidate.id)
     is_alone = bool(patch.paths) and all(map(is_prose, patch.paths))
-    verifier = context.verifier if is_alone else context.whole_verifier
-    target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
-    async with context.models.rate_limiter.verifications:
+    verifier = run.verifier if is_alone else run.whole_verifier
+    target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(run))))
+    async with run.models.rate_limiter.verifications:
         verdict = await asyncio.to_thread(
             verifier.judge,
             patch,
             target_tests,
             progress,
-            excluded=excluded_tests(context, candidate),
-            tell=context.log.run_listener(candidate.id),
+            excluded=excluded_tests(run),
+            tell=run.log.run_listener(run.candidate.id),
         )
-    return verdict if is_alone else _with_span(context, verdict)
+    return verdict if is_alone else _with_span(run, verdict)
 
 
-async def examine_change(context: SessionContext, candidate: Candidate, verdict: Verdict) -> Verdict:
+async def examine_change(run: CandidateRun, verdict: Verdict) -> Verdict:
     """Return the verdict on the change that was judged last after its examination, without logging it."""
-    progress = context.log.progress_listener(candidate.id)
-    async with context.models.rate_limiter.verifications:
-        return _with_span(context, await asyncio.to_thread(context.whole_verifier.examine, verdict, progress))
+    progress = run.log.progress_listener(run.candidate.id)
+    async with run.models.rate_limiter.verifications:
+        return _with_span(run, await asyncio.to_thread(run.whole_verifier.examine, verdict, progress))
 
 
 def _with_span(context: SessionContext, verdict: Verdict) -> Verdict:
@@ -287,32 +280,32 @@ def _with_span(context: SessionContext, verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"notes": tuple(dict.fromkeys((*verdict.notes, note)))})
 
 
-def requested_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+def requested_tests(run: CandidateRun) -> tuple[str, ...]:
     """Return the tests that the user's test command names, and those of the issue.
 
     Ids in the issue count if their file exists in the checkout or in the candidate's worktree: others are
     part of an example. Tests that the user excludes are left out.
     """
-    roots = (context.repository.root, candidate.worktree)
+    roots = (run.repository.root, run.candidate.worktree)
     by_issue = (
         test
-        for test in extract_node_ids(context.task.issue)
+        for test in extract_node_ids(run.task.issue)
         if any((root / test_file_of(test)).is_file() for root in roots)
     )
-    is_excluded = match_test_ids(context.task.unrelated_tests)
-    tests = dict.fromkeys((*find_command_tests(context.task.test_command), *by_issue))
+    is_excluded = match_test_ids(run.task.unrelated_tests)
+    tests = dict.fromkeys((*find_command_tests(run.task.test_command), *by_issue))
     return tuple(test for test in tests if not is_excluded(test))
 
 
-def excluded_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+def excluded_tests(run: CandidateRun) -> tuple[str, ...]:
     """Return the tests that the user or the model says are not about the issue: they are never its targets.
 
     The model cannot exclude a test that the user names.
     """
-    is_requested = match_test_ids(requested_tests(context, candidate))
-    by_model = unrelated_tests(context.log.records, candidate.id)
+    is_requested = match_test_ids(requested_tests(run))
+    by_model = unrelated_tests(*run.own)
     return tuple(
-        dict.fromkeys((*context.task.unrelated_tests, *(test for test in by_model if not is_requested(test))))
+        dict.fromkeys((*run.task.unrelated_tests, *(test for test in by_model if not is_requested(test))))
     )
 
 

@@ -43,7 +43,7 @@ from coder.core.ports import Model
 from coder.core.state import active_candidates, candidate_messages, newest_reply, unanswered_calls
 from coder.core.task import Attachment
 from coder.core.text import shorten_line
-from coder.core.values import Candidate, Patch
+from coder.core.values import Patch
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.secrets import mark_message
 from coder.prompting import render_prompt
@@ -56,7 +56,7 @@ from coder.session.approval import (
     decide_server_tool,
 )
 from coder.session.compaction import collect_facts, compact
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.session.delivery import format_subject
 from coder.tools.tool import Tool
 
@@ -110,9 +110,7 @@ class PhaseState:
     entry: bool = False
 
 
-async def settle_with_note(
-    _context: SessionContext, _candidate: Candidate, state: PhaseState
-) -> Note | str | None:
+async def settle_with_note(_run: CandidateRun, state: PhaseState) -> Note | str | None:
     return state.note
 
 
@@ -121,47 +119,43 @@ class PhaseSpec:
     """A phase with its opening message and the decision when it ends."""
 
     phase: Phase
-    opening: Callable[[SessionContext, Candidate], Awaitable[str]]
+    opening: Callable[[CandidateRun], Awaitable[str]]
     """Builds the opening message, which may be empty.
 
     Called only if the model is asked before `settle` has returned a message.
     """
-    settle: Callable[[SessionContext, Candidate, PhaseState], Awaitable[Note | str | None]] = settle_with_note
+    settle: Callable[[CandidateRun, PhaseState], Awaitable[Note | str | None]] = settle_with_note
     """Called at entry and after each reply's calls.
 
     Returns the note that ends the phase, a message for the model, or None.
     """
 
 
-async def run_phase(
-    context: SessionContext, candidate: Candidate, spec: PhaseSpec, attempt: int
-) -> Note | None:
+async def run_phase(run: CandidateRun, spec: PhaseSpec, attempt: int) -> Note | None:
     """Run one phase; return None if it ended without its note."""
     phase = spec.phase.name
-    context.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt))
-    note, is_implied = await _find_note(context, candidate, spec)
+    run.log.append(PhaseEntered(candidate=run.candidate.id, phase=phase, attempt=attempt))
+    note, is_implied = await _find_note(run, spec)
     if note is not None:
-        context.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note, implied=is_implied))
+        run.log.append(NoteMade(candidate=run.candidate.id, phase=phase, note=note, implied=is_implied))
     return note
 
 
-async def _find_note(
-    context: SessionContext, candidate: Candidate, spec: PhaseSpec
-) -> tuple[Note | None, bool]:
+async def _find_note(run: CandidateRun, spec: PhaseSpec) -> tuple[Note | None, bool]:
     """Return the note that ends a phase, and whether it is implied instead of handed over.
 
     Open calls (a reading phase ends at the first change, before it is made) are answered before the model is
     asked again, so that passing from phase to phase costs no request.
     """
     phase = spec.phase
-    patch = await _current_patch(context, candidate, phase)
-    calls = unanswered_calls(candidate_messages(context.log.records, candidate.id))
+    patch = await _current_patch(run, phase)
+    calls = unanswered_calls(candidate_messages(*run.own))
     is_opened = False
     if not calls:
         state = PhaseState(patch=patch, changed=bool(patch.paths), entry=True)
-        decision = await spec.settle(context, candidate, state)
+        decision = await spec.settle(run, state)
         if isinstance(decision, str):
-            add_user_message(context, candidate, decision)
+            add_user_message(run, decision)
             is_opened = True
         elif decision is not None:
             return decision, True
@@ -169,25 +163,23 @@ async def _find_note(
     loop_detector = LoopDetector()
     while turns < phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            reply = await _next_reply(context, candidate, spec, opens=not is_opened)
+            reply = await _next_reply(run, spec, opens=not is_opened)
             calls = reply.message.calls
             turns, is_opened = turns + 1, True
             if failure := _answer_failure(phase, reply, idle=idle):
                 return failure, True
         idle = 0 if calls else idle + 1
         # A phase that yields runs the calls before the first change.
-        before_change = takewhile(lambda call: not _writes(context, call), calls)
+        before_change = takewhile(lambda call: not _writes(run, call), calls)
         allowed_calls = tuple(before_change) if phase.yields else calls
-        handed_over = [
-            note for call in allowed_calls if (note := await run_call(context, candidate, phase, call))
-        ]
+        handed_over = [note for call in allowed_calls if (note := await run_call(run, phase, call))]
         if len(allowed_calls) < len(calls):
-            return _implied_note(context, candidate, phase), True
-        before, patch = patch, await _inspect_change(context, candidate, phase, patch)
+            return _implied_note(run, phase), True
+        before, patch = patch, await _inspect_change(run, phase, patch)
         state = PhaseState(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
-        decision = await _settle(context, candidate, spec, state, loop_detector)
+        decision = await _settle(run, spec, state, loop_detector)
         if isinstance(decision, str):
-            add_user_message(context, candidate, decision)
+            add_user_message(run, decision)
             is_opened = True
         elif decision is not None:
             return decision, decision not in handed_over
@@ -196,8 +188,7 @@ async def _find_note(
 
 
 async def _settle(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     spec: PhaseSpec,
     state: PhaseState,
     loop_detector: LoopDetector,
@@ -205,10 +196,10 @@ async def _settle(
     """Return the phase's decision after a reply; one that does not end it gives way to that of a loop."""
     if isinstance(state.note, GiveUp):
         return state.note
-    decision = await spec.settle(context, candidate, state)
+    decision = await spec.settle(run, state)
     if decision is not None and not isinstance(decision, str):
         return decision
-    results = latest_call_results(context.log.records, candidate.id)
+    results = latest_call_results(*run.own)
     match loop_detector.record_turn(results, has_changed=state.changed):
         case "again":
             return render_prompt("wandering", phase=spec.phase)
@@ -218,31 +209,28 @@ async def _settle(
             return decision
 
 
-async def _next_reply(
-    context: SessionContext, candidate: Candidate, spec: PhaseSpec, *, opens: bool
-) -> Reply:
+async def _next_reply(run: CandidateRun, spec: PhaseSpec, *, opens: bool) -> Reply:
     """Return the next reply with the calls to run; remind the model if it made none.
 
     The last call of a reply that was cut at the output limit may be incomplete and is not run, even if its
     arguments parse.
     """
-    if opens and (text := await spec.opening(context, candidate)):
-        add_user_message(context, candidate, text, context.task.images)
-    reply = await run_turn(context, candidate)
+    if opens and (text := await spec.opening(run)):
+        add_user_message(run, text, run.task.images)
+    reply = await run_turn(run)
     calls = reply.message.calls
     if reply.finish in INCOMPLETE_REPLIES:
-        context.log.warn(INCOMPLETE_REPLIES[reply.finish])
+        run.log.warn(INCOMPLETE_REPLIES[reply.finish])
         if calls:
-            refuse_call(context, candidate, calls[-1], CUT_CALL)
+            refuse_call(run, calls[-1], CUT_CALL)
             return reply.model_copy(
                 update={"message": reply.message.model_copy(update={"calls": calls[:-1]})}
             )
         if spec.phase.answers:
-            add_user_message(context, candidate, CONTINUE_REPLY)
+            add_user_message(run, CONTINUE_REPLY)
     if not calls and not spec.phase.answers:
         add_user_message(
-            context,
-            candidate,
+            run,
             render_prompt("reminder", phase=spec.phase, finish=reply.finish, text=reply.message.text),
         )
     return reply
@@ -263,51 +251,48 @@ def _answer_failure(phase: Phase, reply: Reply, *, idle: int) -> GiveUp | None:
     )
 
 
-async def _current_patch(context: SessionContext, candidate: Candidate, phase: Phase) -> Patch:
+async def _current_patch(run: CandidateRun, phase: Phase) -> Patch:
     """Return the candidate's change; empty in phases that only read, which may share a worktree."""
-    return await context.read_patch(candidate) if phase.writes or phase.yields else Patch(diff="")
+    return await run.read_patch() if phase.writes or phase.yields else Patch(diff="")
 
 
-async def _inspect_change(
-    context: SessionContext, candidate: Candidate, phase: Phase, before: Patch
-) -> Patch:
+async def _inspect_change(run: CandidateRun, phase: Phase, before: Patch) -> Patch:
     """Return the candidate's current change, logged and checkpointed if it is new.
 
     A change outside of what --only allows is undone.
     """
-    patch = await _current_patch(context, candidate, phase)
+    patch = await _current_patch(run, phase)
     if patch.tree == before.tree:
         return before
-    workspace = context.workspace(candidate)
+    workspace = run.workspace(run.candidate)
     touched_paths = {hunk.path for hunk in {*split_git_diff(before.diff)} ^ {*split_git_diff(patch.diff)}} | (
         {*before.paths} ^ {*patch.paths}
     )
     if outside := sorted(path for path in touched_paths if not workspace.may_write(path)):
-        await asyncio.to_thread(context.repository.rollback, candidate, before.tree)
+        await asyncio.to_thread(run.repository.rollback, run.candidate, before.tree)
         add_user_message(
-            context,
-            candidate,
+            run,
             (
                 f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed "
                 "was taken back."
             ),
         )
         return before
-    await record_change(context, candidate, patch)
+    await record_change(run, patch)
     return patch
 
 
-async def record_change(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
+async def record_change(run: CandidateRun, patch: Patch) -> None:
     """Log the candidate's current change, and commit it on its private branch."""
-    reply = newest_reply(context.log.records, candidate.id).text.strip().partition("\n")[0]
-    step = context.secrets.mask(format_subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
-    await asyncio.to_thread(context.repository.checkpoint, candidate, step)
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    reply = newest_reply(*run.own).text.strip().partition("\n")[0]
+    step = run.secrets.mask(format_subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
+    await asyncio.to_thread(run.repository.checkpoint, run.candidate, step)
+    run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
 
 
-def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -> Note:
+def _implied_note(run: CandidateRun, phase: Phase) -> Note:
     """Return the note of a reading phase that ended because the model began to change files."""
-    reply = newest_reply(context.log.records, candidate.id).text
+    reply = newest_reply(*run.own).text
     summary = reply.strip()
     if phase.note != "diagnosis":
         return Sites(summary=summary)
@@ -315,7 +300,7 @@ def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -
         dict.fromkeys(
             place
             for place in _PLACE.findall(reply)
-            if (candidate.worktree / place.partition(":")[0]).is_file()
+            if (run.candidate.worktree / place.partition(":")[0]).is_file()
         )
     )
     return Diagnosis(summary=summary, places=places)
@@ -332,24 +317,22 @@ LEARNT_SHARE = 0.75
 """Share of a request that was too long for its model which later ones may have."""
 
 
-def add_user_message(
-    context: SessionContext, candidate: Candidate, text: str, images: Sequence[Image] = ()
-) -> None:
+def add_user_message(run: CandidateRun, text: str, images: Sequence[Image] = ()) -> None:
     """Add a message of the harness to the conversation, with secrets masked.
 
     Images that the conversation holds already are not sent again.
     """
     if images:
-        messages = candidate_messages(context.log.records, candidate.id)
+        messages = candidate_messages(*run.own)
         known = {
             image for message in messages if isinstance(message, UserMessage) for image in message.images
         }
         images = [image for image in images if image not in known]
-    message = UserMessage(text=context.secrets.mask(text), images=tuple(images))
-    context.log.append(MessageFinished(candidate=candidate.id, message=message))
+    message = UserMessage(text=run.secrets.mask(text), images=tuple(images))
+    run.log.append(MessageFinished(candidate=run.candidate.id, message=message))
 
 
-async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
+async def run_turn(run: CandidateRun) -> Reply:
     """Ask the model for the next reply.
 
     A conversation that fills the model's context window is compacted first; one that exceeds a window of
@@ -359,34 +342,34 @@ async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
         LimitReached: before the request, if it could exceed a limit.
         ModelError: no usable reply was received.
     """
-    _compact_if_full(context, candidate)
+    _compact_if_full(run)
     try:
-        return await _request_reply(context, candidate)
+        return await _request_reply(run)
     except ModelError as error:
         if not error.context_overflow:
             raise
-    request = _make_request(context, candidate_messages(context.log.records, candidate.id))
-    refused_tokens = context.budget.estimate_input_tokens(request)
-    context.models.context_limits[context.model.name] = int(refused_tokens * LEARNT_SHARE)
-    _compact_if_full(context, candidate)
-    return await _request_reply(context, candidate)
+    request = _make_request(run, candidate_messages(*run.own))
+    refused_tokens = run.budget.estimate_input_tokens(request)
+    run.models.context_limits[run.model.name] = int(refused_tokens * LEARNT_SHARE)
+    _compact_if_full(run)
+    return await _request_reply(run)
 
 
-def _compact_if_full(context: SessionContext, candidate: Candidate) -> None:
+def _compact_if_full(run: CandidateRun) -> None:
     """Shorten the conversation if the next request could exceed the model's context window."""
-    limit = _input_limit(context)
+    limit = _input_limit(run)
     if limit is None:
         return
-    records = context.log.records
+    records = run.log.records
     event = compact(
         records,
-        candidate.id,
-        measure=lambda messages: context.budget.estimate_input_tokens(_make_request(context, messages)),
+        run.candidate.id,
+        measure=lambda messages: run.budget.estimate_input_tokens(_make_request(run, messages)),
         limit=limit,
-        make_note=lambda: render_prompt("compacted", facts=collect_facts(records, candidate.id)),
+        make_note=lambda: render_prompt("compacted", facts=collect_facts(records, run.candidate.id)),
     )
     if event is not None:
-        context.log.append(event)
+        run.log.append(event)
 
 
 def _input_limit(context: SessionContext) -> int | None:
@@ -423,45 +406,45 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
     )
 
 
-async def _request_reply(context: SessionContext, candidate: Candidate) -> Reply:
-    await _deliver_remarks(context, candidate)
-    request = _make_request(context, candidate_messages(context.log.records, candidate.id))
-    return await _complete(context, candidate, _without_foreign_data(context.model, request))
+async def _request_reply(run: CandidateRun) -> Reply:
+    await _deliver_remarks(run)
+    request = _make_request(run, candidate_messages(*run.own))
+    return await _complete(run, _without_foreign_data(run.model, request))
 
 
-async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
+async def _deliver_remarks(run: CandidateRun) -> None:
     """Add findings, and the user's remarks with what they mention, to the conversation of every candidate."""
-    for finding in context.findings.take():
-        for name in active_candidates(context.log.records):
-            add_user_message(context, candidate.model_copy(update={"id": name}), finding)
-    for remark in context.remarks.take():
+    for finding in run.findings.take():
+        for name in active_candidates(run.log.records):
+            add_user_message(run.on(run.candidate.model_copy(update={"id": name})), finding)
+    for remark in run.remarks.take():
         attachments: tuple[Attachment, ...] = ()
         try:
-            found = await asyncio.to_thread(_attach_mentions, context, candidate, remark)
+            found = await asyncio.to_thread(_attach_mentions, run, remark)
         except UserError as error:
-            context.log.warn(str(error))
+            run.log.warn(str(error))
         else:
-            attachments, refusals = refuse_images(found, context.model)
+            attachments, refusals = refuse_images(found, run.model)
             for refusal in refusals:
-                context.log.warn(refusal)
-        task = context.task.model_copy(update={"attachments": attachments})
+                run.log.warn(refusal)
+        task = run.task.model_copy(update={"attachments": attachments})
         attached_text = render_prompt("attachments", task=task)
-        for name in active_candidates(context.log.records):
-            receiver = candidate.model_copy(update={"id": name})
-            add_user_message(context, receiver, f"{REMARK_OPENING}{remark}")
+        for name in active_candidates(run.log.records):
+            receiver = run.candidate.model_copy(update={"id": name})
+            add_user_message(run.on(receiver), f"{REMARK_OPENING}{remark}")
             if attached_text:
-                add_user_message(context, receiver, attached_text, task.images)
+                add_user_message(run.on(receiver), attached_text, task.images)
 
 
-def _attach_mentions(context: SessionContext, candidate: Candidate, remark: str) -> tuple[Attachment, ...]:
+def _attach_mentions(run: CandidateRun, remark: str) -> tuple[Attachment, ...]:
     """Return what a remark mentions, as the candidate has changed it so far."""
-    workspace = context.workspace(candidate)
+    workspace = run.workspace(run.candidate)
     return attach_mentions(
         remark,
         workspace.root,
         workspace.index,
         deny_read=workspace.deny_read,
-        checkout=context.repository.root,
+        checkout=run.repository.root,
     )
 
 
@@ -484,26 +467,26 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
     return request.model_copy(update={"messages": tuple(map(adapt, request.messages))})
 
 
-async def _complete(context: SessionContext, candidate: Candidate, request: Request) -> Reply:
-    model = context.model
+async def _complete(run: CandidateRun, request: Request) -> Reply:
+    model = run.model
 
     def show(delta: Delta) -> None:
         if delta.kind == "notice":
-            context.log.warn(delta.text)
+            run.log.warn(delta.text)
             return
         event_type = TextStreamed if delta.kind == "text" else ReasoningStreamed
-        context.log.append(event_type(candidate=candidate.id, text=delta.text))
+        run.log.append(event_type(candidate=run.candidate.id, text=delta.text))
 
     def spend(usage: Usage) -> None:
-        context.log.append(
+        run.log.append(
             BudgetSpent(
-                candidate=candidate.id, usage=usage, total=reservation.settle(usage), role=context.role
+                candidate=run.candidate.id, usage=usage, total=reservation.settle(usage), role=run.role
             )
         )
 
     async with (
-        context.budget.reserve(request, price=model.maximum_cost_usd, role=context.role) as reservation,
-        context.models.rate_limiter.requests,
+        run.budget.reserve(request, price=model.maximum_cost_usd, role=run.role) as reservation,
+        run.models.rate_limiter.requests,
     ):
         try:
             reply = await model.complete(reservation.request, show)
@@ -513,9 +496,9 @@ async def _complete(context: SessionContext, candidate: Candidate, request: Requ
             elif error.usage.cost_usd is not None:
                 spend(error.usage)
             raise
-        context.log.append(
+        run.log.append(
             MessageFinished(
-                candidate=candidate.id, message=reply.message.model_copy(update={"model": model.name})
+                candidate=run.candidate.id, message=reply.message.model_copy(update={"model": model.name})
             )
         )
         spend(reply.usage)
@@ -549,29 +532,26 @@ def find_tool(context: SessionContext, name: str) -> Tool | None:
     return next((tool for tool in context.tools if tool.name == name), None)
 
 
-async def run_call(
-    context: SessionContext, candidate: Candidate, phase: Phase, call: ToolCall
-) -> Note | None:
+async def run_call(run: CandidateRun, phase: Phase, call: ToolCall) -> Note | None:
     """Run one call and log its result; return the note if the call handed one over."""
-    context.log.append(ToolStarted(candidate=candidate.id, call=call))
+    run.log.append(ToolStarted(candidate=run.candidate.id, call=call))
     seconds = 0.0
     note: Note | None = None
     is_refused = False
     try:
-        tool = find_tool(context, call.name)
+        tool = find_tool(run, call.name)
         if tool is None:
             raise ToolError(
-                f"There is no tool {call.name!r}. There are: "
-                f"{', '.join(tool.name for tool in context.tools)}."
+                f"There is no tool {call.name!r}. There are: {', '.join(tool.name for tool in run.tools)}."
             )
         if tool.writes and not phase.writes:
             raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with {phase.end_marker}.")
         arguments = tool.validate_arguments(call.arguments)
-        decision = _decide(context, candidate, tool, arguments)
-        policy = await _check_permission(context, candidate, call, decision)
+        decision = _decide(run, tool, arguments)
+        policy = await _check_permission(run, call, decision)
         start_seconds = time.monotonic()
         try:
-            result, ok = await _run_tool(context, candidate, tool, arguments, policy=policy), True
+            result, ok = await _run_tool(run, tool, arguments, policy=policy), True
         finally:
             seconds = time.monotonic() - start_seconds
         if not isinstance(result, str):
@@ -580,34 +560,34 @@ async def run_call(
     except ToolError as error:
         text, ok, note = str(error), False, None
         is_refused = isinstance(error, ToolRefusedError)
-    text = context.secrets.mask(text)
+    text = run.secrets.mask(text)
     shortened_text = truncate_output(text)
-    context.log.append(
+    run.log.append(
         ToolFinished(
-            candidate=candidate.id,
+            candidate=run.candidate.id,
             message=ToolMessage(call_id=call.id, name=call.name, text=shortened_text, ok=ok),
             seconds=seconds,
-            blob="" if shortened_text == text else context.store.store_blob(text),
+            blob="" if shortened_text == text else run.store.store_blob(text),
             refused=is_refused,
         )
     )
     return note
 
 
-def refuse_call(context: SessionContext, candidate: Candidate, call: ToolCall, reason: str) -> None:
-    context.log.append(ToolStarted(candidate=candidate.id, call=call))
+def refuse_call(run: CandidateRun, call: ToolCall, reason: str) -> None:
+    run.log.append(ToolStarted(candidate=run.candidate.id, call=call))
     message = ToolMessage(call_id=call.id, name=call.name, text=reason, ok=False)
-    context.log.append(ToolFinished(candidate=candidate.id, message=message, seconds=0.0))
+    run.log.append(ToolFinished(candidate=run.candidate.id, message=message, seconds=0.0))
 
 
 async def _run_tool(
-    context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any], *, policy: Policy
+    run: CandidateRun, tool: Tool, arguments: Mapping[str, Any], *, policy: Policy
 ) -> str | Note:
     workspace = replace(
-        context.workspace(candidate),
-        progress=context.log.progress_listener(candidate.id),
+        run.workspace(run.candidate),
+        progress=run.log.progress_listener(run.candidate.id),
         policy=policy,
-        is_named=partial(_is_named, candidate_messages(context.log.records, candidate.id)),
+        is_named=partial(_is_named, candidate_messages(*run.own)),
     )
     return await asyncio.to_thread(tool.function, workspace, **arguments)
 
@@ -622,9 +602,7 @@ def _is_named(messages: Sequence[Message], path: str) -> bool:
     return any(path in text or pattern.search(text) is not None for text in texts)
 
 
-async def _check_permission(
-    context: SessionContext, candidate: Candidate, call: ToolCall, decision: PermissionDecision
-) -> Policy:
+async def _check_permission(run: CandidateRun, call: ToolCall, decision: PermissionDecision) -> Policy:
     """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
 
     Raises:
@@ -636,7 +614,7 @@ async def _check_permission(
             "without it."
         )
     if decision.action == "ask":
-        answer = await context.approval.permit(call, list(_pending_requests(context, candidate, call)))
+        answer = await run.approval.permit(call, list(_pending_requests(run, call)))
         if answer.option == REFUSE:
             advice = (
                 f"The user wants this instead: {answer.instruction}"
@@ -646,43 +624,37 @@ async def _check_permission(
             raise ToolRefusedError(
                 f"{call.name} was not allowed (it {decision.why}), and nothing was done. {advice}"
             )
-    return Policy(writes=context.permissions.mode != "read-only", network=decision.network)
+    return Policy(writes=run.permissions.mode != "read-only", network=decision.network)
 
 
-def _decide(
-    context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any]
-) -> PermissionDecision:
+def _decide(run: CandidateRun, tool: Tool, arguments: Mapping[str, Any]) -> PermissionDecision:
     """Decide whether a call may run."""
     if tool.writes:
-        return decide_change(context.permissions)
-    rights = replace(context.permissions, rules=(*context.permissions.rules, *context.approval.rules))
+        return decide_change(run.permissions)
+    rights = replace(run.permissions, rules=(*run.permissions.rules, *run.approval.rules))
     if name := tool.called_server_tool(arguments):
         return decide_server_tool(rights, name)
     if not tool.asks:
         return PermissionDecision(action="allow")
-    return decide_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
+    return decide_command(
+        rights, arguments["command"], root=run.candidate.worktree, network=arguments["network"]
+    )
 
 
-def _pending_requests(
-    context: SessionContext, candidate: Candidate, call: ToolCall
-) -> Iterator[ApprovalRequest]:
+def _pending_requests(run: CandidateRun, call: ToolCall) -> Iterator[ApprovalRequest]:
     """Yield requests for this call and all others of its reply that wait for the same answer."""
     for other in (
         call,
-        *(
-            other
-            for other in unanswered_calls(candidate_messages(context.log.records, candidate.id))
-            if other != call
-        ),
+        *(other for other in unanswered_calls(candidate_messages(*run.own)) if other != call),
     ):
-        tool = find_tool(context, other.name)
+        tool = find_tool(run, other.name)
         if tool is None:
             continue
         try:
             arguments = tool.validate_arguments(other.arguments)
         except ToolError:
             continue  # its error is reported when it is run
-        decision = _decide(context, candidate, tool, arguments)
+        decision = _decide(run, tool, arguments)
         if decision.action == "ask":
             yield ApprovalRequest(
                 call=other,

@@ -8,12 +8,12 @@ from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verifie
 from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
-from coder.core.values import Candidate, EditedHunk, Patch, Value, first_changed_line
+from coder.core.values import EditedHunk, Patch, Value, first_changed_line
 from coder.core.verdict import MutationReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import changed_line_starts, edited_body, rebuild_diff, split_git_diff
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.session.judging import BESIDE, attempt_number, judge_change, prior_findings
 
 MAX_QUESTION_CHARACTERS = 3_000
@@ -52,36 +52,32 @@ async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Ve
     return verdict.model_copy(update={"notes": (*verdict.notes, note)})
 
 
-async def confirm_open_lines(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> Verdict | None:
+async def confirm_open_lines(run: CandidateRun, patch: Patch, verdict: Verdict) -> Verdict | None:
     """Return the verdict to deliver with, once the user has seen what is open; None if they drop the change.
 
     It is judged anew where the user accepts the tests that were edited to agree with it.
     """
-    if context.needs_review or context.task.dry_run or not context.approval.attended:
+    if run.needs_review or run.task.dry_run or not run.approval.attended:
         return verdict
     is_contradicted = _has_contradicted_tests(verdict)
     if not describe_open(verdict) or not (verdict.kind is VerdictKind.FIXED or is_contradicted):
         return verdict
     options = (DELIVER, ACCEPT, DROP) if is_contradicted else (DELIVER, DROP)
-    choice = await context.approval.ask(
-        f"{_list_open(verdict)}\nDeliver it?", options=options, default=DELIVER
-    )
+    choice = await run.approval.ask(f"{_list_open(verdict)}\nDeliver it?", options=options, default=DELIVER)
     if choice != ACCEPT:
         return None if choice == DROP else verdict
-    return await _judge_accepted(context, candidate, patch, verdict)
+    return await _judge_accepted(run, patch, verdict)
 
 
-async def offer_acceptance(context: SessionContext, candidate: Candidate, verdict: Verdict) -> Verdict:
+async def offer_acceptance(run: CandidateRun, verdict: Verdict) -> Verdict:
     """Return the verdict on a given change, judged anew where the user accepts its edits of tests."""
-    if not _has_contradicted_tests(verdict) or not context.approval.attended:
+    if not _has_contradicted_tests(verdict) or not run.approval.attended:
         return verdict
     text = f"{_list_open(verdict)}\nAre these edits of tests meant?"
-    if await context.approval.ask(text, options=(ACCEPT, LEAVE), default=LEAVE) != ACCEPT:
+    if await run.approval.ask(text, options=(ACCEPT, LEAVE), default=LEAVE) != ACCEPT:
         return verdict
-    patch = await context.read_patch(candidate)
-    return await _judge_accepted(context, candidate, patch, verdict)
+    patch = await run.read_patch()
+    return await _judge_accepted(run, patch, verdict)
 
 
 def _has_contradicted_tests(verdict: Verdict) -> bool:
@@ -94,16 +90,13 @@ def _list_open(verdict: Verdict) -> str:
     return "\n".join([f"{verdict.label}, and open:", *(f"  {line}" for line in lines)])
 
 
-async def _judge_accepted(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> Verdict:
+async def _judge_accepted(run: CandidateRun, patch: Patch, verdict: Verdict) -> Verdict:
     """Return the verdict with edits of tests taken as meant; the former one where that is no good."""
-    context.whole_verifier.accept_test_edits()
+    run.whole_verifier.accept_test_edits()
     again = await judge_change(
-        context,
-        candidate,
+        run,
         patch,
-        named_tests(context.log.records, candidate.id),
+        named_tests(*run.own),
         findings=prior_findings(verdict),
         notes=tuple(note for note in verdict.notes if note.startswith(BESIDE)),
         anew=True,
@@ -143,7 +136,7 @@ def _review_question(context: SessionContext, patch: Patch, risky_files: str) ->
 
 
 async def review_change(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+    run: CandidateRun, patch: Patch, verdict: Verdict
 ) -> tuple[Patch, Verdict] | RevisionRequest | None:
     """Return the accepted part of a change with its own verdict; None if the user wants nothing of it.
 
@@ -156,21 +149,21 @@ async def review_change(
     removable = removable_hunk_numbers(patch.diff, verdict.mutation)
     review = ReviewAsked(question="", diff=patch.diff, droppable=removable, verdict=verdict)
     while True:
-        answer = await context.approval.review_diff(review)
+        answer = await run.approval.review_diff(review)
         review = review.model_copy(
             update={"accepted": answer.accepted, "edits": answer.edits, "comments": answer.comments}
         )
-        if answer.comments and context.revise is None and not answer.refused:
-            context.log.warn("There is no model that could work on your comments.")
+        if answer.comments and run.revise is None and not answer.refused:
+            run.log.warn("There is no model that could work on your comments.")
             review = review.model_copy(update={"comments": ()})
             continue
-        outcome = await _judge_answer(context, candidate, patch, verdict, answer)
+        outcome = await _judge_answer(run, patch, verdict, answer)
         if outcome != KEEP_EDITING:
             return None if isinstance(outcome, str) else outcome
 
 
 async def _judge_answer(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict, answer: ReviewAnswered
+    run: CandidateRun, patch: Patch, verdict: Verdict, answer: ReviewAnswered
 ) -> tuple[Patch, Verdict] | RevisionRequest | str:
     """Return the change that the user wants with its verdict; KEEP_EDITING or DELIVER_NOTHING otherwise.
 
@@ -181,16 +174,16 @@ async def _judge_answer(
     findings = _comment_findings(patch, answer)
     if accepted == all_hunks and not answer.edits:
         return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
-    part = await _judge_reviewed(context, candidate, patch, verdict, accepted, answer.edits)
+    part = await _judge_reviewed(run, patch, verdict, accepted, answer.edits)
     if isinstance(part, tuple) and part[1].kind.is_as_good_as(verdict.kind):
         return RevisionRequest(findings=findings, patch=part[0]) if findings else part
-    decision = await _ask_how_to_go_on(context, verdict, part)
+    decision = await _ask_how_to_go_on(run, verdict, part)
     if isinstance(part, str):
-        await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+        await asyncio.to_thread(run.repository.rollback, run.candidate, patch.tree)
     elif decision in (DELIVER_PART, DELIVER_NOTHING):
         return part if decision == DELIVER_PART else DELIVER_NOTHING
     else:
-        await restore_change(context, candidate, patch, verdict)
+        await restore_change(run, patch, verdict)
     return (patch, verdict) if decision == DELIVER_ALL else decision
 
 
@@ -210,8 +203,7 @@ def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[ReviewFindi
 
 
 async def _judge_reviewed(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     patch: Patch,
     verdict: Verdict,
     accepted: Collection[int],
@@ -221,10 +213,10 @@ async def _judge_reviewed(
     if not accepted:
         return "Nothing would be delivered."
     try:
-        edits = [_restore_secrets(context, edit, patch) for edit in edits]
+        edits = [_restore_secrets(run, edit, patch) for edit in edits]
         if not rebuild_diff(patch.diff, accepted, edits):
             return "What you have accepted changes nothing."
-        return await judge_hunks(context, candidate, patch, verdict, accepted, edits)
+        return await judge_hunks(run, patch, verdict, accepted, edits)
     except LookupError as error:
         return f"The change does not hold the value that {error.args[0]} stands for."
     except PatchError as error:
@@ -251,8 +243,7 @@ async def _ask_how_to_go_on(
 
 
 async def judge_hunks(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     patch: Patch,
     verdict: Verdict,
     accepted: Collection[int],
@@ -265,21 +256,19 @@ async def judge_hunks(
     Raises:
         PatchError: they do not apply without the rest; the worktree is as it was before any change.
     """
-    await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
-    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
-    part = await context.read_patch(candidate)
-    context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
-    test_ids = named_tests(context.log.records, candidate.id)
-    return part, await judge_change(context, candidate, part, test_ids, findings=prior_findings(verdict))
+    await asyncio.to_thread(run.repository.rollback, run.candidate, run.candidate.base)
+    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), run.candidate.worktree)
+    part = await run.read_patch()
+    run.log.append(FilesChanged(candidate=run.candidate.id, paths=part.paths, diff=part.diff))
+    test_ids = named_tests(*run.own)
+    return part, await judge_change(run, part, test_ids, findings=prior_findings(verdict))
 
 
-async def restore_change(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> None:
+async def restore_change(run: CandidateRun, patch: Patch, verdict: Verdict) -> None:
     """Bring back a whole change, whose verdict is the newest one again, after a part of it was tried."""
-    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
+    await asyncio.to_thread(run.repository.rollback, run.candidate, patch.tree)
+    run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
+    run.log.append(Verified(candidate=run.candidate.id, attempt=attempt_number(run), verdict=verdict))
 
 
 DOCUMENTATION_SUFFIXES = (".adoc", ".md", ".rst", ".txt")

@@ -220,19 +220,19 @@ class Session:
         if context.task.mode != "ask":
             await asyncio.to_thread(context.judging.prepare)
         if context.task.mode == "ask" or context.task.given:  # a verdict runs what it needs of the base
-            return await conclude(context, await self._strategy(context, candidate))
-        await refuse_missing_tests(context, candidate, await context.read_patch(candidate))
+            return await conclude(context.on(await self._strategy(context.on(candidate))))
+        await refuse_missing_tests(context.on(candidate), await context.on(candidate).read_patch())
         testing = asyncio.create_task(self._test_base(candidate))
         working: asyncio.Task[Candidate] | None = None
         try:
             await asyncio.wait({testing}, timeout=BASELINE_WAIT_SECONDS)
             if not (testing.done() and testing.result()):
-                working = asyncio.ensure_future(self._strategy(context, candidate))
+                working = asyncio.ensure_future(self._strategy(context.on(candidate)))
                 await asyncio.wait({testing, working}, return_when=asyncio.FIRST_COMPLETED)
             if testing.done() and (obstacle := testing.result()) and not (working and working.done()):
                 return outcome_without_fix(VerdictKind.NOT_TESTED, obstacle, context)
             assert working is not None
-            return await conclude(context, await working)
+            return await conclude(context.on(await working))
         finally:
             tasks = [task for task in (testing, working) if task is not None]
             for task in tasks:
@@ -246,13 +246,13 @@ class Session:
                 await asyncio.to_thread(apply, diff, candidate.worktree)
             except PatchError as error:
                 context.log.warn(f"What had been changed does not fit any more: {error}")
-        patch = await context.read_patch(candidate)
+        patch = await context.on(candidate).read_patch()
         if patch.paths:
-            await record_change(context, candidate, patch)
+            await record_change(context.on(candidate), patch)
 
     async def _test_base(self, candidate: Candidate) -> str:
         """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""
-        report = await measure_baseline(self._context, candidate)
-        report = await ensure_dependencies(self._context, candidate, report)
+        report = await measure_baseline(self._context.on(candidate))
+        report = await ensure_dependencies(self._context.on(candidate), report)
         problem = report.problem if report is not None else None
         return problem.text if problem is not None and problem.kind not in TOLERATED_PROBLEMS else ""

@@ -33,7 +33,7 @@ from coder.python.source import (
     third_party_modules,
 )
 from coder.retrieval.orientation import issue_overview
-from coder.session.context import SessionContext, Strategy, run_part
+from coder.session.context import CandidateRun, SessionContext, Strategy, run_part
 from coder.session.judging import offer_packages
 from coder.session.phase import PhaseSpec, PhaseState, add_user_message, record_change, run_phase
 from coder.strategies.candidate_status import preflight_objections
@@ -46,15 +46,15 @@ from coder.tools.registry import ARCHITECT_TOOLS, REVIEWING_TOOLS
 def build_components(*, rounds: int) -> Strategy:
     """Return a strategy that builds components of a plan; at most `rounds` times flagged ones are fixed."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        with log_stage(context, PLAN_STAGE):
-            plan = await obtain_components(context, candidate)
+    async def strategy(run: CandidateRun) -> Candidate:
+        with log_stage(run, PLAN_STAGE):
+            plan = await obtain_components(run)
         if not isinstance(plan, Plan):
             note = plan or GiveUp(summary="No plan was made.")
-            context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=note, implied=True))
-        elif not context.task.plan_only:
-            await _Build(context, candidate, plan).run(rounds)
-        return candidate
+            run.log.append(NoteMade(candidate=run.candidate.id, phase="plan", note=note, implied=True))
+        elif not run.task.plan_only:
+            await _Build(run, plan).run(rounds)
+        return run.candidate
 
     return strategy
 
@@ -66,37 +66,35 @@ class WriterPart(Value):
     component: Component
     findings: tuple[ReviewFinding, ...] = ()
 
-    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+    async def perform(self, run: CandidateRun) -> Note | None:
         """Let the writer work in the candidate's tree, where it may write the files of its component only."""
-        workspace, only = context.workspace, self.component.files
+        workspace, only = run.workspace, self.component.files
         writing = replace(
-            context,
+            run,
             role="writer",
             system="system_build",
             continued=None,
             workspace=lambda other: replace(workspace(other), only=only),
         )
         phase = REPAIR if self.findings else GENERATE
-        return await run_phase(
-            writing, candidate, PhaseSpec(phase=phase, opening=self._open, settle=self._settle), 1
-        )
+        return await run_phase(writing, PhaseSpec(phase=phase, opening=self._open, settle=self._settle), 1)
 
-    async def _open(self, context: SessionContext, fork: Candidate) -> str:
+    async def _open(self, run: CandidateRun) -> str:
         order = "component_flagged" if self.findings else "component_missing"
         text = render_prompt(order, component=self.component, findings=self.findings)
-        if candidate_messages(context.log.records, fork.id):
+        if candidate_messages(*run.own):
             return text
         task = render_prompt(
             "component",
-            task=context.task,
+            task=run.task,
             plan=format_plan(self.plan),
             component=self.component,
-            instructions=context.instructions,
-            look=await describe_repository(context, fork),
+            instructions=run.instructions,
+            look=await describe_repository(run),
         )
         return f"{task}\n\n{text}" if self.findings else task
 
-    async def _settle(self, context: SessionContext, fork: Candidate, state: PhaseState) -> Note | str | None:
+    async def _settle(self, run: CandidateRun, state: PhaseState) -> Note | str | None:
         if state.entry:
             return None
         missing = missing_files(self.component, state.patch)
@@ -104,22 +102,21 @@ class WriterPart(Value):
             return f"Still missing: {', '.join(missing)}. Create it with apply_patch."
         if missing or not state.changed:
             return state.note
-        objection = await asyncio.to_thread(preflight_objections, context, fork, state)
+        objection = await asyncio.to_thread(preflight_objections, run, state)
         return objection or state.note or Done(summary=f"{self.component.name} is written.")
 
 
-async def fork_writer(context: SessionContext, candidate: Candidate, component: Component) -> Candidate:
-    fork = await asyncio.to_thread(context.repository.create_candidate, f"{candidate.id}-{component.name}")
-    context.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
+async def fork_writer(run: CandidateRun, component: Component) -> Candidate:
+    fork = await asyncio.to_thread(run.repository.create_candidate, f"{run.candidate.id}-{component.name}")
+    run.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
     return fork
 
 
 class _Build:
     """One build of a plan: the candidate collects what the writers write."""
 
-    def __init__(self, context: SessionContext, candidate: Candidate, plan: Plan) -> None:
-        self._context = context
-        self._candidate = candidate
+    def __init__(self, run: CandidateRun, plan: Plan) -> None:
+        self._run = run
         self._plan = plan
         self._forks: dict[str, Candidate] = {}
         """Worktrees of the writers by component; each has one conversation, through all fixes."""
@@ -136,18 +133,18 @@ class _Build:
         Raises:
             LimitReached, ModelError: the work could not go on.
         """
-        self._patch = await self._context.read_patch(self._candidate)
-        if self._context.task.single_file and merged_path(self._plan) in self._patch.paths:
+        self._patch = await self._run.read_patch()
+        if self._run.task.single_file and merged_path(self._plan) in self._patch.paths:
             await self._test(repairs=True)  # an interrupted session has merged them
             return
         try:
             await fan_out(
-                self._context,
+                self._run,
                 await self._make_parts({component.name: () for component in self._missing_components()}),
                 work=self._write,
                 evaluate=self._review,
                 rounds=rounds + 1,
-                log_round=lambda _number: log_stage(self._context, self._stage),
+                log_round=lambda _number: log_stage(self._run, self._stage),
             )
         except (LimitReached, ModelError):
             await self._integrate_and_test(repairs=False)
@@ -160,8 +157,8 @@ class _Build:
         if missing:
             names = ", ".join(component.name for component in missing)
             note = GiveUp(summary=f"These components could not be written: {names}.")
-            self._context.log.append(
-                NoteMade(candidate=self._candidate.id, phase="generate", note=note, implied=True)
+            self._run.log.append(
+                NoteMade(candidate=self._run.candidate.id, phase="generate", note=note, implied=True)
             )
 
     async def _write(self, context: SessionContext, part: WriterPart) -> Note | None:
@@ -171,13 +168,13 @@ class _Build:
             fork = self._forks[component.name]
             if not missing_files(component, self._patch):
                 await asyncio.to_thread(context.repository.rollback, fork, self._patch.tree)
-            note = await run_part(context, fork, part)
+            note = await run_part(context.on(fork), part)
             if note is None or isinstance(note, GiveUp):
                 outcome.state, outcome.remark = "failed", note.summary if note else "it came to no end"
                 return note
             try:
                 async with self._collecting:
-                    await collect_component(self._context, self._candidate, component, fork)
+                    await collect_component(self._run, component, fork)
             except PatchError as error:  # a link in place of a file
                 outcome.state, outcome.remark = "failed", str(error)
             return note
@@ -188,14 +185,14 @@ class _Build:
         Raises:
             LimitReached, ModelError: all writers failed, and the next round cannot go better.
         """
-        self._patch = await self._context.read_patch(self._candidate)
+        self._patch = await self._run.read_patch()
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         self._errors |= {outcome.part.component.name: outcome.error for outcome in outcomes}
         is_hopeless = not self._patch.paths or any(isinstance(error, LimitReached) for error in errors)
         if errors and len(errors) == len(outcomes) and is_hopeless:
             raise errors[0]
-        with log_stage(self._context, f"REVIEW {number}") as outcome:
-            findings = await review_components(self._context, self._candidate, self._plan, number)
+        with log_stage(self._run, f"REVIEW {number}") as outcome:
+            findings = await review_components(self._run, self._plan, number)
             flagged = group_findings(self._plan.components, findings)
             outcome.remark = f"changes requested: {', '.join(flagged)}" if flagged else "approved"
         self._stage = f"FIX {number}"
@@ -208,30 +205,30 @@ class _Build:
             if component.name not in flagged:
                 continue
             if component.name not in self._forks:
-                self._forks[component.name] = await fork_writer(self._context, self._candidate, component)
+                self._forks[component.name] = await fork_writer(self._run, component)
             findings = () if missing_files(component, self._patch) else flagged[component.name]
             parts.append(WriterPart(plan=self._plan, component=component, findings=findings))
         return parts
 
     async def _integrate_and_test(self, *, repairs: bool) -> None:
-        if not (await self._context.read_patch(self._candidate)).paths:
+        if not (await self._run.read_patch()).paths:
             return
-        with log_stage(self._context, INTEGRATE_STAGE):
-            await integrate(self._context, self._candidate, self._plan)
+        with log_stage(self._run, INTEGRATE_STAGE):
+            await integrate(self._run, self._plan)
         await self._test(repairs=repairs)
 
     async def _test(self, *, repairs: bool) -> None:
-        context = replace(self._context, system="system_build")
+        run = replace(self._run, system="system_build")
         if repairs:
             self._introduce_build()
-        await follow_route(RETRY_ROUTE if repairs else {}, "verify")(context, self._candidate)
+        await follow_route(RETRY_ROUTE if repairs else {}, "verify")(run)
 
     def _introduce_build(self) -> None:
         """Tell the conversation that repairs what was built, once."""
-        text = render_prompt("built", task=self._context.task, plan=format_plan(self._plan))
-        messages = candidate_messages(self._context.log.records, self._candidate.id)
+        text = render_prompt("built", task=self._run.task, plan=format_plan(self._plan))
+        messages = candidate_messages(*self._run.own)
         if UserMessage(text=text) not in messages:
-            add_user_message(self._context, self._candidate, text)
+            add_user_message(self._run, text)
 
     def _missing_components(self) -> list[Component]:
         return [component for component in self._plan.components if missing_files(component, self._patch)]
@@ -240,59 +237,57 @@ class _Build:
 OVERVIEW_CHARACTERS = 10_000
 
 
-async def obtain_components(context: SessionContext, candidate: Candidate) -> Note | None:
+async def obtain_components(run: CandidateRun) -> Note | None:
     """Return the plan of the components after the user's review, or the note that there is none."""
-    existing_plan = context.task.plan or (context.continued.plan if context.continued else None)
-    planner = fork_planner(context, candidate)
+    existing_plan = run.task.plan or (run.continued.plan if run.continued else None)
+    planner = fork_planner(run)
     if existing_plan is not None:
-        context.log.append(NoteMade(candidate=planner.id, phase="plan", note=existing_plan))
+        run.log.append(NoteMade(candidate=planner.id, phase="plan", note=existing_plan))
         return existing_plan
     planner_context = replace(
-        context, role="planner", system="system_build_plan", tools=ARCHITECT_TOOLS, continued=None
+        run, role="planner", system="system_build_plan", tools=ARCHITECT_TOOLS, continued=None
     )
     spec = PhaseSpec(phase=PLAN, opening=_open_plan, settle=_settle_plan)
-    plan = await run_phase(planner_context, planner, spec, 1)
-    if not isinstance(plan, Plan) or not context.needs_review:
+    plan = await run_phase(planner_context.on(planner), spec, 1)
+    if not isinstance(plan, Plan) or not run.needs_review:
         return plan
-    approved_plan = await context.approval.review_plan(plan)
+    approved_plan = await run.approval.review_plan(plan)
     if approved_plan not in (plan, None):
-        context.log.append(NoteMade(candidate=planner.id, phase="plan", note=approved_plan))
+        run.log.append(NoteMade(candidate=planner.id, phase="plan", note=approved_plan))
     return approved_plan or GiveUp(summary="You did not want this plan, so nothing was built.")
 
 
-async def describe_repository(context: SessionContext, candidate: Candidate) -> str:
+async def describe_repository(run: CandidateRun) -> str:
     """Return the overview of the repository that the code is built into; empty if it holds no files."""
-    workspace = context.workspace(candidate)
-    if not any(path.name != ".git" for path in candidate.worktree.iterdir()):
+    workspace = run.workspace(run.candidate)
+    if not any(path.name != ".git" for path in run.candidate.worktree.iterdir()):
         return ""
-    overview = await asyncio.to_thread(issue_overview, workspace, context.task.issue, (), OVERVIEW_CHARACTERS)
+    overview = await asyncio.to_thread(issue_overview, workspace, run.task.issue, (), OVERVIEW_CHARACTERS)
     return overview.text
 
 
-async def _open_plan(context: SessionContext, planner: Candidate) -> str:
+async def _open_plan(run: CandidateRun) -> str:
     return render_prompt(
         "build_plan",
-        task=context.task,
-        instructions=context.instructions,
-        look=await describe_repository(context, planner),
+        task=run.task,
+        instructions=run.instructions,
+        look=await describe_repository(run),
     )
 
 
-async def _settle_plan(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
+async def _settle_plan(_run: CandidateRun, state: PhaseState) -> Note | str | None:
     if isinstance(state.note, Plan) and (fault := find_plan_fault(state.note)):
         return f"This plan cannot be built: {fault}. Hand over a corrected one."
     return state.note
 
 
-async def collect_component(
-    context: SessionContext, candidate: Candidate, component: Component, fork: Candidate
-) -> None:
+async def collect_component(run: CandidateRun, component: Component, fork: Candidate) -> None:
     """Copy a component's files, and no others, from its writer's worktree into the candidate's."""
-    source, target = ConfinedTree(fork.worktree), ConfinedTree(candidate.worktree)
+    source, target = ConfinedTree(fork.worktree), ConfinedTree(run.candidate.worktree)
     for path in component.files:
         if (content := await asyncio.to_thread(source.read, path)) is not None:
             await asyncio.to_thread(target.write, path, *content)
-    await record_change(context, candidate, await context.read_patch(candidate))
+    await record_change(run, await run.read_patch())
 
 
 def missing_files(component: Component, patch: Patch) -> tuple[str, ...]:
@@ -303,32 +298,32 @@ BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 MODE = 0o644
 
 
-async def integrate(context: SessionContext, candidate: Candidate, plan: Plan) -> None:
+async def integrate(run: CandidateRun, plan: Plan) -> None:
     """Make a project of the components: what their imports need, and the files that a project lacks."""
-    distributions = await provide_packages(context, candidate, plan)
-    tree = ConfinedTree(candidate.worktree)
-    merged = await asyncio.to_thread(_merge, context, candidate, plan) if context.task.single_file else {}
-    files = merged or await asyncio.to_thread(project_files, plan, candidate.worktree, distributions)
+    distributions = await provide_packages(run, plan)
+    tree = ConfinedTree(run.candidate.worktree)
+    merged = await asyncio.to_thread(_merge, run, plan) if run.task.single_file else {}
+    files = merged or await asyncio.to_thread(project_files, plan, run.candidate.worktree, distributions)
     for path in [part.path for part in plan.components if merged]:
         await asyncio.to_thread(tree.remove, path)
     for path, text in files.items():
         await asyncio.to_thread(tree.write, path, text.encode(), MODE)
     if files:
-        await record_change(context, candidate, await context.read_patch(candidate))
+        await record_change(run, await run.read_patch())
 
 
-def _merge(context: SessionContext, candidate: Candidate, plan: Plan) -> Mapping[str, str]:
+def _merge(run: CandidateRun, plan: Plan) -> Mapping[str, str]:
     """Return the merged file and its tests; empty if the components cannot be merged."""
-    texts = read_components(plan.components, candidate.worktree)
+    texts = read_components(plan.components, run.candidate.worktree)
     is_complete = all(path in texts for component in plan.components for path in component.files)
     faults = (
         merge_components(plan, texts).faults
         if is_complete
-        else missing_component_files(plan.components, candidate.worktree)
+        else missing_component_files(plan.components, run.candidate.worktree)
     )
     if faults:
         remark = f"The components stay apart, {faults[0].place} cannot be merged: {faults[0].text}"
-        context.log.warn(remark)
+        run.log.warn(remark)
         return {}
     return merge_components(plan, texts).texts
 
@@ -413,25 +408,25 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
-async def provide_packages(context: SessionContext, candidate: Candidate, plan: Plan) -> tuple[str, ...]:
+async def provide_packages(run: CandidateRun, plan: Plan) -> tuple[str, ...]:
     """Offer to install what the components import and the project's interpreter lacks.
 
     Return the distributions that the code imports, those that only its tests import left out.
     """
-    if context.installer is None:
+    if run.installer is None:
         return ()
-    tree = candidate.worktree
+    tree = run.candidate.worktree
     own = {path.stem for root in (tree, tree / "src", tree / "tests") for path in root.glob("*")}
     own |= {module_of_path(path).partition(".")[0] for part in plan.components for path in part.files}
     texts = {
         path: read_regular_text(tree / path, within=tree) for part in plan.components for path in part.files
     }
     modules = third_party_modules(texts.items(), own)
-    distributions = await asyncio.to_thread(context.installer.find_distributions, modules)
+    distributions = await asyncio.to_thread(run.installer.find_distributions, modules)
     lacking = {
         distributions[module].name: module for module in modules if not distributions[module].is_installed
     }
-    await offer_packages(context, lacking)
+    await offer_packages(run, lacking)
     code = [(path, text) for path, text in texts.items() if not is_test_path(path)]
     return tuple(dict.fromkeys(distributions[module].name for module in third_party_modules(code, own)))
 
@@ -466,25 +461,21 @@ MOST_CHARACTERS = 80_000
 """Source that a reviewer is shown at once; the rest can be read with tools."""
 
 
-async def review_components(
-    context: SessionContext, candidate: Candidate, plan: Plan, number: int
-) -> tuple[ReviewFinding, ...]:
+async def review_components(run: CandidateRun, plan: Plan, number: int) -> tuple[ReviewFinding, ...]:
     """Return what must change before the components fit together; empty if they are approved.
 
     The reviewer is not asked while files are missing, or cannot be merged as they are to be.
     """
-    faults = missing_component_files(plan.components, candidate.worktree)
-    if not faults and context.task.single_file:
-        texts = await asyncio.to_thread(read_components, plan.components, candidate.worktree)
+    faults = missing_component_files(plan.components, run.candidate.worktree)
+    if not faults and run.task.single_file:
+        texts = await asyncio.to_thread(read_components, plan.components, run.candidate.worktree)
         faults = merge_components(plan, texts).faults
     if faults:
         return faults
-    reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/components"})
-    context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach="components"))
-    reviewing = replace(
-        context, role="reviewer", system="system_review", tools=REVIEWING_TOOLS, continued=None
-    )
-    note = await run_phase(reviewing, reviewer, _review_phase(plan), number)
+    reviewer = run.candidate.model_copy(update={"id": f"{run.candidate.id}/review-{number}/components"})
+    run.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach="components"))
+    reviewing = replace(run, role="reviewer", system="system_review", tools=REVIEWING_TOOLS, continued=None)
+    note = await run_phase(reviewing.on(reviewer), _review_phase(plan), number)
     if not isinstance(note, Findings) or note.approve:
         return ()
     return tuple(finding for finding in note.findings if finding.severity != "minor")
@@ -520,15 +511,15 @@ def read_components(components: Sequence[Component], tree: Path) -> Mapping[str,
 
 
 def _review_phase(plan: Plan) -> PhaseSpec:
-    async def opening(context: SessionContext, reviewer: Candidate) -> str:
+    async def opening(run: CandidateRun) -> str:
         return render_prompt(
             "review_components",
-            task=context.task,
+            task=run.task,
             plan=format_plan(plan),
-            sources=await asyncio.to_thread(_render_sources, plan.components, reviewer.worktree),
+            sources=await asyncio.to_thread(_render_sources, plan.components, run.candidate.worktree),
         )
 
-    async def settle(_context: SessionContext, _reviewer: Candidate, state: PhaseState) -> Note | str | None:
+    async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
         note = state.note
         if isinstance(note, Findings) and not note.approve and not _flags_component(plan, note):
             return (

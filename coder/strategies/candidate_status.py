@@ -35,7 +35,7 @@ from coder.patching import apply
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, find_syntax_error, find_undefined_names
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun
 from coder.session.phase import PhaseState, add_user_message, record_change
 
 Score = tuple[int, ...]
@@ -50,64 +50,64 @@ KINDS = (*(kind for kind in VerdictKind if kind is not VerdictKind.NOT_TESTED), 
 """The better one first; of what was not tested nothing is known."""
 
 
-async def score_candidate(context: SessionContext, candidate: Candidate) -> Score:
+async def score_candidate(run: CandidateRun) -> Score:
     """Score a candidate, greater is better, and log it.
 
     In order: fixed and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
     """
-    newest = newest_verdict(context.log.records, candidate.id)
-    patch = await context.read_patch(candidate)
+    newest = newest_verdict(*run.own)
+    patch = await run.read_patch()
     if newest is None or newest.tree != patch.tree:
         return WORST
     size = sum(line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.split("\n") if line)
     unguarded_count = len(newest.mutation.survivors) if newest.mutation else 0
     values = (
-        int(is_accepted(context, candidate)),
+        int(is_accepted(run)),
         -KINDS.index(newest.kind),
         -len(newest.still_red),
         -len(newest.broken),
         -unguarded_count,
         -size,
     )
-    context.log.append(
-        CandidateScored(candidate=candidate.id, score=values, reason=f"{newest.label}, {size} lines changed")
+    run.log.append(
+        CandidateScored(
+            candidate=run.candidate.id, score=values, reason=f"{newest.label}, {size} lines changed"
+        )
     )
     return values
 
 
-async def current_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
-    newest = newest_verdict(context.log.records, candidate.id)
-    patch = await context.read_patch(candidate)
+async def current_verdict(run: CandidateRun) -> Verdict | None:
+    newest = newest_verdict(*run.own)
+    patch = await run.read_patch()
     return newest if newest is not None and newest.tree == patch.tree else None
 
 
-def is_accepted(context: SessionContext, candidate: Candidate) -> bool:
+def is_accepted(run: CandidateRun) -> bool:
     """Tell whether the candidate is fixed and no reviewer asks for changes."""
-    newest = newest_verdict(context.log.records, candidate.id)
+    newest = newest_verdict(*run.own)
     return (
         newest is not None
         and newest.kind.shows_fix
-        and all(opinion.approve for opinion in reviewer_findings(context.log.records, candidate.id).values())
+        and all(opinion.approve for opinion in reviewer_findings(*run.own).values())
     )
 
 
-def is_settled(context: SessionContext, candidate: Candidate) -> bool:
+def is_settled(run: CandidateRun) -> bool:
     """Tell whether nothing better is awaited.
 
     Without a test that shows the issue none can prove a fix; and the user may have cut the tests short.
     """
-    newest = newest_verdict(context.log.records, candidate.id)
-    return is_accepted(context, candidate) or (
-        newest is not None
-        and newest.is_deliverable
-        and (newest.cut_short or not named_tests(context.log.records, candidate.id))
+    newest = newest_verdict(*run.own)
+    return is_accepted(run) or (
+        newest is not None and newest.is_deliverable and (newest.cut_short or not named_tests(*run.own))
     )
 
 
-def was_asked_for_more(context: SessionContext, candidate: Candidate) -> bool:
+def was_asked_for_more(run: CandidateRun) -> bool:
     """Tell whether a PASSING change has gone back to the model."""
     newest: VerdictKind | None = None
-    for record in candidate_records(context.log.records, candidate.id):
+    for record in candidate_records(*run.own):
         match record.event:
             case Verified(verdict=verdict):
                 newest = verdict.kind
@@ -116,69 +116,64 @@ def was_asked_for_more(context: SessionContext, candidate: Candidate) -> bool:
     return False
 
 
-def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
+def summarize_attempt(run: CandidateRun) -> str:
     """Return the idea, diff and failure of an attempt, to inform others; at most about 1,500 tokens."""
     idea = next(
-        (
-            note.summary.partition("\n")[0][:200]
-            for note in reversed(candidate_notes(context.log.records, candidate.id))
-        ),
+        (note.summary.partition("\n")[0][:200] for note in reversed(candidate_notes(*run.own))),
         "no change",
     )
-    change = newest_event(candidate_records(context.log.records, candidate.id), FilesChanged)
-    newest = newest_verdict(context.log.records, candidate.id)
+    change = newest_event(candidate_records(*run.own), FilesChanged)
+    newest = newest_verdict(*run.own)
     failure = summarize_failures(newest) if newest else "It was not tested."
     diff = cut_after_line(change.diff, DIFF_CHARACTERS) if change else ""
     return f"{idea}\n{diff}\n{failure[:FAILURE_CHARACTERS]}"
 
 
-def is_abandoned(context: SessionContext, candidate: Candidate) -> bool:
+def is_abandoned(run: CandidateRun) -> bool:
     """Tell whether the newest note gives up."""
-    return has_given_up(context.log.records, candidate.id)
+    return has_given_up(*run.own)
 
 
-def has_deliverable_change(context: SessionContext, candidate: Candidate) -> bool:
+def has_deliverable_change(run: CandidateRun) -> bool:
     """Tell whether the newest verdict allows delivery."""
-    newest = newest_verdict(context.log.records, candidate.id)
+    newest = newest_verdict(*run.own)
     return newest is not None and newest.is_deliverable
 
 
-def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
+def is_repairable(run: CandidateRun) -> bool:
     """Tell whether the newest verdict is a failure that another change may fix."""
-    newest = newest_verdict(context.log.records, candidate.id)
+    newest = newest_verdict(*run.own)
     return (
         newest is not None
         and not newest.is_deliverable
         and newest.kind is not VerdictKind.NOT_TESTED
-        and not is_abandoned(context, candidate)
+        and not is_abandoned(run)
     )
 
 
-async def is_finished(context: SessionContext, candidate: Candidate) -> bool:
+async def is_finished(run: CandidateRun) -> bool:
     """Tell whether there is a change to judge: one of the source, or any that the model handed over."""
-    patch = await context.read_patch(candidate)
-    notes = candidate_notes(context.log.records, candidate.id)
+    patch = await run.read_patch()
+    notes = candidate_notes(*run.own)
     return has_source(patch) or (bool(patch.paths) and bool(notes) and isinstance(notes[-1], Done))
 
 
-async def is_red(context: SessionContext, candidate: Candidate) -> bool:
+async def is_red(run: CandidateRun) -> bool:
     """Tell whether the current change was judged and failed."""
-    current = await current_verdict(context, candidate)
+    current = await current_verdict(run)
     return current is not None and not current.is_deliverable
 
 
-async def is_judged_good(context: SessionContext, candidate: Candidate) -> bool:
+async def is_judged_good(run: CandidateRun) -> bool:
     """Tell whether the current change was judged good."""
-    current = await current_verdict(context, candidate)
+    current = await current_verdict(run)
     return current is not None and current.is_deliverable
 
 
-async def has_unjudged_source(context: SessionContext, candidate: Candidate) -> bool:
+async def has_unjudged_source(run: CandidateRun) -> bool:
     """Tell whether the candidate changed source code that is not judged yet."""
-    patch = await context.read_patch(candidate)
-    return has_source(patch) and all(
-        verdict.tree != patch.tree for verdict in candidate_verdicts(context.log.records, candidate.id)
-    )
+    patch = await run.read_patch()
+    return has_source(patch) and all(verdict.tree != patch.tree for verdict in candidate_verdicts(*run.own))
 
 
 def has_source(patch: Patch) -> bool:
@@ -186,16 +181,16 @@ def has_source(patch: Patch) -> bool:
     return any(not is_test_path(path) for path in patch.paths)
 
 
-def log_diagnoses(context: SessionContext, candidate: Candidate) -> None:
+def log_diagnoses(run: CandidateRun) -> None:
     """Log the cause of each failure signature of the newest verdict."""
-    for diagnosis in newest_diagnoses(context, candidate):
-        context.log.append(diagnosis)
+    for diagnosis in newest_diagnoses(run):
+        run.log.append(diagnosis)
 
 
-def newest_diagnoses(context: SessionContext, candidate: Candidate) -> tuple[Diagnosed, ...]:
+def newest_diagnoses(run: CandidateRun) -> tuple[Diagnosed, ...]:
     """Return the `diagnose_failures` of a candidate under the task's limit of attempts per side."""
-    records = candidate_records(context.log.records, candidate.id)
-    return diagnose_failures(records, candidate.id, per_side=context.task.budget.attempts_per_side)
+    records = candidate_records(*run.own)
+    return diagnose_failures(records, run.candidate.id, per_side=run.task.budget.attempts_per_side)
 
 
 def diagnose_failures(
@@ -307,15 +302,15 @@ def _is_touched_by(hunk: Hunk, place: str) -> bool:
     return name.rpartition(".")[2] in hunk.body
 
 
-async def start_over(context: SessionContext, candidate: Candidate) -> None:
+async def start_over(run: CandidateRun) -> None:
     """Roll the candidate back to its base and its tests, and tell the model."""
-    failed_patch = await context.read_patch(candidate)
-    await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
-    await asyncio.to_thread(apply_test_hunks, candidate, failed_patch)
-    await record_change(context, candidate, await context.read_patch(candidate))
+    failed_patch = await run.read_patch()
+    await asyncio.to_thread(run.repository.rollback, run.candidate, run.candidate.base)
+    await asyncio.to_thread(apply_test_hunks, run.candidate, failed_patch)
+    await record_change(run, await run.read_patch())
     tests = any(map(is_test_path, failed_patch.paths))
     diff = cut_after_line(failed_patch.diff, START_OVER_CHARACTERS)
-    add_user_message(context, candidate, render_prompt("start_over", diff=diff, tests=tests))
+    add_user_message(run, render_prompt("start_over", diff=diff, tests=tests))
 
 
 def apply_test_hunks(candidate: Candidate, patch: Patch) -> None:
@@ -325,32 +320,28 @@ def apply_test_hunks(candidate: Candidate, patch: Patch) -> None:
         apply(rebuild_diff(patch.diff, tests), candidate.worktree)
 
 
-def preflight_objections(context: SessionContext, candidate: Candidate, state: PhaseState) -> str:
+def preflight_objections(run: CandidateRun, state: PhaseState) -> str:
     """Return objections to a change, for the model; empty if it may be tested.
 
     Faults are reported once; the earlier failure of the same change is reported each time.
     """
-    failed_verdict = _earlier_failure(context, candidate)
-    faults = (
-        []
-        if state.note
-        else [fault for path in state.patch.paths for fault in _find_faults(context, candidate, path)]
-    )
+    failed_verdict = _earlier_failure(run)
+    faults = [] if state.note else [fault for path in state.patch.paths for fault in _find_faults(run, path)]
     if failed_verdict is None and not faults:
         return ""
     objection = render_prompt("objection", failed=failed_verdict, faults=faults[:MAX_FAULTS])
     is_repeated = any(
         isinstance(message, UserMessage) and message.text == objection
-        for message in candidate_messages(context.log.records, candidate.id)
+        for message in candidate_messages(*run.own)
     )
     return "" if is_repeated and failed_verdict is None else objection
 
 
-def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict | None:
+def _earlier_failure(run: CandidateRun) -> Verdict | None:
     """Return the failed verdict on the same change of any candidate, None if there is none."""
     newest: dict[str, str] = {}
     failed_verdicts: dict[str, Verdict] = {}
-    for record in context.log.records:
+    for record in run.log.records:
         match record.event:
             case FilesChanged(candidate=author, diff=diff):
                 newest[author] = diff
@@ -358,14 +349,14 @@ def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict |
                 not verdict.is_deliverable and verdict.kind is not VerdictKind.NOT_TESTED
             ):
                 failed_verdicts[newest.get(author, "")] = verdict
-    return failed_verdicts.get(newest.get(candidate.id) or "no change")
+    return failed_verdicts.get(newest.get(run.candidate.id) or "no change")
 
 
-def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> list[str]:
-    file = candidate.worktree / path
+def _find_faults(run: CandidateRun, path: str) -> list[str]:
+    file = run.candidate.worktree / path
     if not path.endswith(".py") or file.is_symlink() or not file.is_file():
         return []
     after = decode_text(file.read_bytes())
     if error := find_syntax_error(after, path):
         return [error]
-    return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)
+    return find_undefined_names(run.workspace(run.candidate).history.read_file(path) or "", after, path)

@@ -28,7 +28,7 @@ from coder.patching import apply
 from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import FirstLook, issue_overview, related_failures
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import CandidateRun, SessionContext, Strategy
 from coder.session.judging import (
     BESIDE,
     LEFT_OUT,
@@ -84,99 +84,93 @@ def follow_route(
 ) -> Strategy:
     """Return a strategy that follows `route` from `start` until attempts are spent or no row matches."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+    async def strategy(run: CandidateRun) -> Candidate:
         phase: PhaseName | None = start
-        if start == "locate" and await _resumes_change(context, candidate):
+        if start == "locate" and await _resumes_change(run):
             phase = route.get((start, True))
         while phase is not None:
-            outcome = await _step(context, candidate, phase, specs or PHASE_SPECS)
+            outcome = await _step(run, phase, specs or PHASE_SPECS)
             phase = None if outcome is None else route.get((phase, outcome))
-        return candidate
+        return run.candidate
 
     return strategy
 
 
-async def _resumes_change(context: SessionContext, candidate: Candidate) -> bool:
+async def _resumes_change(run: CandidateRun) -> bool:
     """Tell whether a resumed request had changed source, which is judged before a model is asked."""
-    if context.continued is None or not context.continued.is_resumed:
+    if run.continued is None or not run.continued.is_resumed:
         return False
-    context.workspace(candidate)  # created here, as phases that read would, since it needs the event loop
-    return has_source(await context.read_patch(candidate))
+    run.workspace(run.candidate)  # created here, as phases that read would, since it needs the event loop
+    return has_source(await run.read_patch())
 
 
-async def answer_question(context: SessionContext, candidate: Candidate) -> Candidate:
+async def answer_question(run: CandidateRun) -> Candidate:
     """Let the model look until it answers; a continued conversation keeps its system prompt."""
-    asking = context if context.has_conversation else replace(context, system="system_ask")
-    await run_phase(asking, candidate, PHASE_SPECS["answer"], 1)
-    return candidate
+    asking = run if run.has_conversation else replace(run, system="system_ask")
+    await run_phase(asking, PHASE_SPECS["answer"], 1)
+    return run.candidate
 
 
 async def _step(
-    context: SessionContext, candidate: Candidate, phase: PhaseName, specs: Mapping[PhaseName, PhaseSpec]
+    run: CandidateRun, phase: PhaseName, specs: Mapping[PhaseName, PhaseSpec]
 ) -> PhaseOutcome | None:
     """Run one phase and return its outcome; None ends the route."""
-    attempt = attempt_number(context)
+    attempt = attempt_number(run)
     if phase == "verify":
-        return await run_verify_phase(context, candidate, attempt)
+        return await run_verify_phase(run, attempt)
     if phase == "explain":
-        await _explain(context, candidate, min(attempt, context.task.budget.attempts))
+        await _explain(run, min(attempt, run.task.budget.attempts))
         return None
-    may_restart = context.task.mode != "build"  # it would undo the components, which others have written
-    note = await run_phase(context, candidate, specs[phase], attempt)
+    may_restart = run.task.mode != "build"  # it would undo the components, which others have written
+    note = await run_phase(run, specs[phase], attempt)
     if isinstance(note, Diagnosis) and note.start_over and may_restart:
-        await start_over(context, candidate)
+        await start_over(run)
     return None if isinstance(note, GiveUp) else note is not None
 
 
-async def run_verify_phase(
-    context: SessionContext, candidate: Candidate, attempt: int
-) -> PhaseOutcome | None:
+async def run_verify_phase(run: CandidateRun, attempt: int) -> PhaseOutcome | None:
     """Return whether the change is good; None if it could not be tested.
 
     If the other branches have spent all attempts, the change is not judged.
     """
-    async with context.models.rate_limiter.attempt_slot(lambda: attempts_left(context)) as is_granted:
+    async with run.models.rate_limiter.attempt_slot(lambda: attempts_left(run)) as is_granted:
         if not is_granted:
             return "spent"
-        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-        patch = await context.read_patch(candidate)
-        test_ids = named_tests(context.log.records, candidate.id)
-        verdict = await judge_change(context, candidate, patch, test_ids)
+        run.log.append(PhaseEntered(candidate=run.candidate.id, phase="verify", attempt=attempt))
+        patch = await run.read_patch()
+        test_ids = named_tests(*run.own)
+        verdict = await judge_change(run, patch, test_ids)
         lacks_packages = verdict.has_environment_problem or verdict.kind is VerdictKind.NOT_TESTED
         if lacks_packages and await offer_missing_packages(
-            context, TestReport(command="", results=verdict.still_red)
+            run, TestReport(command="", results=verdict.still_red)
         ):
-            verdict = await judge_change(context, candidate, patch, test_ids)
+            verdict = await judge_change(run, patch, test_ids)
     if verdict.kind is VerdictKind.NOT_TESTED:
         return None
     if verdict.is_deliverable:
-        is_open = context.task.mode == "fix" and not is_settled(context, candidate)
-        return "passing" if is_open and not was_asked_for_more(context, candidate) else True
-    log_diagnoses(context, candidate)
-    return False if attempts_left(context) >= 1 else "spent"
+        is_open = run.task.mode == "fix" and not is_settled(run)
+        return "passing" if is_open and not was_asked_for_more(run) else True
+    log_diagnoses(run)
+    return False if attempts_left(run) >= 1 else "spent"
 
 
-async def _explain(context: SessionContext, candidate: Candidate, attempt: int) -> None:
+async def _explain(run: CandidateRun, attempt: int) -> None:
     """Ask the summariser for a summary; the report does not depend on it."""
     try:
-        await run_phase(replace(context, role="summariser"), candidate, PHASE_SPECS["explain"], attempt)
+        await run_phase(replace(run, role="summariser"), PHASE_SPECS["explain"], attempt)
     except (LimitReached, ModelError) as error:
-        context.log.warn(f"The model was not asked for a last word: {error}")
+        run.log.warn(f"The model was not asked for a last word: {error}")
 
 
 def run_in_sequence(*strategies: Strategy) -> Strategy:
     """Return a strategy that runs the next strategy while there is still something to do."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+    async def strategy(run: CandidateRun) -> Candidate:
         for part in strategies:
-            candidate = await part(context, candidate)
-            if (
-                is_abandoned(context, candidate)
-                or is_settled(context, candidate)
-                or not candidate_notes(context.log.records, candidate.id)
-            ):
+            run = run.on(await part(run))
+            if is_abandoned(run) or is_settled(run) or not candidate_notes(*run.own):
                 break
-        return candidate
+        return run.candidate
 
     return strategy
 
@@ -189,15 +183,15 @@ def judge_existing_change(
     `exclusions` is uncommitted work that the change lacks, for which it is FIXED at most.
     """
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        await asyncio.to_thread(_apply_change, context, candidate, change)
-        patch = await context.read_patch(candidate)
-        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        await refuse_missing_tests(context, candidate, patch)
-        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
+    async def strategy(run: CandidateRun) -> Candidate:
+        await asyncio.to_thread(_apply_change, run, change)
+        patch = await run.read_patch()
+        run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
+        await refuse_missing_tests(run, patch)
+        run.log.append(PhaseEntered(candidate=run.candidate.id, phase="verify", attempt=1))
         findings, notes = _describe_exclusions(exclusions)
-        await judge_change(context, candidate, patch, test_ids, findings=findings, notes=notes)
-        return candidate
+        await judge_change(run, patch, test_ids, findings=findings, notes=notes)
+        return run.candidate
 
     return strategy
 
@@ -213,14 +207,14 @@ def _describe_exclusions(exclusions: tuple[str, ...]) -> tuple[tuple[Finding, ..
     return findings, (f"{BESIDE}{', '.join(beside)}",) if beside else ()
 
 
-def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:
+def _apply_change(run: CandidateRun, change: Patch) -> None:
     if change.tree:
-        context.repository.rollback(candidate, change.tree)
+        run.repository.rollback(run.candidate, change.tree)
         return
     try:
-        apply(change.diff, candidate.worktree)
+        apply(change.diff, run.candidate.worktree)
     except PatchError as error:
-        raise UserError(f"The diff does not fit {context.repository.base[:10]}: {error}") from None
+        raise UserError(f"The diff does not fit {run.repository.base[:10]}: {error}") from None
 
 
 UNCHANGED = (
@@ -234,45 +228,45 @@ EXPLANATION_CHARACTERS = 1_500
 """Limit for the model's explanation of its change, which becomes the body of the commit."""
 
 
-def _is_asked_already(context: SessionContext, candidate: Candidate) -> bool:
+def _is_asked_already(run: CandidateRun) -> bool:
     """Tell whether the conversation of a resumed request waits for the model's reply as it is."""
-    newest = next(reversed(candidate_messages(context.log.records, candidate.id)), None)
-    is_resumed = context.continued is not None and context.continued.is_resumed
+    newest = next(reversed(candidate_messages(*run.own)), None)
+    is_resumed = run.continued is not None and run.continued.is_resumed
     return is_resumed and newest is not None and not isinstance(newest, AssistantMessage)
 
 
-async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
-    if _is_asked_already(context, candidate):
+async def _open_locate(run: CandidateRun) -> str:
+    if _is_asked_already(run):
         return ""
-    is_first = not context.has_conversation
-    report = await measure_baseline(context, candidate, wait_seconds=0.1)
-    reds = _related_failures(context, report)
-    examples = await asyncio.to_thread(context.verifier.describe_examples) if is_first else ()
-    look = await _look_first(context, candidate, reds, examples)
+    is_first = not run.has_conversation
+    report = await measure_baseline(run, wait_seconds=0.1)
+    reds = _related_failures(run, report)
+    examples = await asyncio.to_thread(run.verifier.describe_examples) if is_first else ()
+    look = await _look_first(run, reds, examples)
     if report is None or report.problem is not None:
-        near = (*requested_tests(context, candidate), *look.tests)
-        context.findings.add_later(_describe_base(context, candidate, near))
+        near = (*requested_tests(run), *look.tests)
+        run.findings.add_later(_describe_base(run, near))
     if not is_first:
-        return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look.text)
+        return render_prompt("follow_up", task=run.task, earlier=run.continued, look=look.text)
     return render_prompt(
         "task",
-        task=context.task,
+        task=run.task,
         report=report,
         reds=reds,
         examples=examples,
         look=look.text,
-        instructions=context.instructions,
-        hints=context.hints,
+        instructions=run.instructions,
+        hints=run.hints,
     )
 
 
-async def _describe_base(context: SessionContext, candidate: Candidate, near: Sequence[str]) -> str:
+async def _describe_base(run: CandidateRun, near: Sequence[str]) -> str:
     """Return what tests say on the untouched code, those `near` the issue where the suite is long."""
-    report = await measure_baseline(context, candidate, near=near)
+    report = await measure_baseline(run, near=near)
     if report is None or not report.results:
         return ""
-    reds = _related_failures(context, report)
-    return render_prompt("tests_before", task=context.task, report=report, reds=reds)
+    reds = _related_failures(run, report)
+    return render_prompt("tests_before", task=run.task, report=report, reds=reds)
 
 
 def _related_failures(context: SessionContext, report: TestReport | None) -> list[TestResult]:
@@ -282,29 +276,28 @@ def _related_failures(context: SessionContext, report: TestReport | None) -> lis
 
 
 async def _look_first(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     reds: Sequence[TestResult] = (),
     examples: Sequence[str] = (),
 ) -> FirstLook:
     """Return what a search for the user's request finds, for the first message."""
-    workspace, issue = context.workspace(candidate), context.task.issue
+    workspace, issue = run.workspace(run.candidate), run.task.issue
     return await asyncio.to_thread(
         issue_overview, workspace, issue, tuple(reds), FIRST_LOOK_CHARACTERS, examples
     )
 
 
-async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
-    if _is_asked_already(context, candidate):
+async def _open_answer(run: CandidateRun) -> str:
+    if _is_asked_already(run):
         return ""
-    look = (await _look_first(context, candidate)).text
-    if context.has_conversation:
-        return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look)
+    look = (await _look_first(run)).text
+    if run.has_conversation:
+        return render_prompt("follow_up", task=run.task, earlier=run.continued, look=look)
     return render_prompt(
         "question",
-        task=context.task,
-        instructions=context.instructions,
-        known=earlier_findings(context),
+        task=run.task,
+        instructions=run.instructions,
+        known=earlier_findings(run),
         look=look,
     )
 
@@ -317,15 +310,15 @@ def earlier_findings(context: SessionContext) -> tuple[ResearchResult, ...]:
     return tuple(note for note in earlier.research.values() if isinstance(note, ResearchResult))
 
 
-async def _settle_answer(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
+async def _settle_answer(run: CandidateRun, state: PhaseState) -> Note | None:
     """End with a reply that calls no tool, its citations checked, once the user has nothing to add."""
-    if not context.remarks.is_empty:
+    if not run.remarks.is_empty:
         return None
-    messages = candidate_messages(context.log.records, candidate.id)
+    messages = candidate_messages(*run.own)
     newest = next(reversed(messages), None)
     if not state.entry and isinstance(newest, AssistantMessage) and newest.text.strip():
         text = f"{_cut_beginning(messages)}{newest.text}".strip()
-        checker = CitationChecker(context.workspace(candidate))
+        checker = CitationChecker(run.workspace(run.candidate))
         return WrittenAnswer(summary=await asyncio.to_thread(check_text, checker, text))
     return None
 
@@ -338,156 +331,140 @@ def _cut_beginning(messages: Sequence[Message]) -> str:
     return ""
 
 
-async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
-    report = await measure_baseline(context, candidate)
-    return render_prompt("reproduce", reds=_related_failures(context, report))
+async def _open_reproduce(run: CandidateRun) -> str:
+    report = await measure_baseline(run)
+    return render_prompt("reproduce", reds=_related_failures(run, report))
 
 
-async def _settle_reproduce_within_attempts(
-    context: SessionContext, candidate: Candidate, state: PhaseState
-) -> Note | str | None:
+async def _settle_reproduce_within_attempts(run: CandidateRun, state: PhaseState) -> Note | str | None:
     """Settle the phase, but give up at a change of the source that comes after too many others."""
-    judged_count = attempt_number(context) - 1 + passing_sources(context)
-    is_last = attempts_left(context) < 1 or judged_count >= context.task.budget.attempts
+    judged_count = attempt_number(run) - 1 + passing_sources(run)
+    is_last = attempts_left(run) < 1 or judged_count >= run.task.budget.attempts
     if state.changed and not state.entry and has_source(state.patch) and is_last:
         return GiveUp(summary="No attempt is left: each change was changed again after its verification.")
-    decision = await _settle_reproduce(context, candidate, state)
-    newest = newest_verdict(context.log.records, candidate.id)
+    decision = await _settle_reproduce(run, state)
+    newest = newest_verdict(*run.own)
     if not isinstance(decision, str) or newest is None or newest.kind is VerdictKind.NOT_TESTED:
         return decision
-    advice = render_prompt("attempts_left", left=attempts_left(context), passes=newest.is_deliverable)
+    advice = render_prompt("attempts_left", left=attempts_left(run), passes=newest.is_deliverable)
     return f"{decision}\n\n{advice}"
 
 
-async def _settle_reproduce(
-    context: SessionContext, candidate: Candidate, state: PhaseState
-) -> Note | str | None:
+async def _settle_reproduce(run: CandidateRun, state: PhaseState) -> Note | str | None:
     reproduction = state.note if isinstance(state.note, Reproduction) else None
     if reproduction is not None and not reproduction.tests:
         return reproduction
-    named_ids = _named_tests(context, candidate, reproduction)
+    named_ids = _named_tests(run, reproduction)
     tests_changed = any(is_test_path(path) for path in state.patch.paths)
     source = has_source(state.patch)
     if source and tests_changed and state.changed and not named_ids:
         return Reproduction(summary="The verdict runs the tests of the change without it, too.", tests=())
-    progress, tell = context.log.progress_listener(candidate.id), context.log.run_listener(candidate.id)
+    progress, tell = run.log.progress_listener(run.candidate.id), run.log.run_listener(run.candidate.id)
     reproduced = ReproductionResult()
     if named_ids or (tests_changed and state.changed):
         reproduced = await asyncio.to_thread(
-            context.verifier.reproduce, state.patch, named_ids, progress, tell=tell
+            run.verifier.reproduce, state.patch, named_ids, progress, tell=tell
         )
         if reproduced.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
     if (
         not named_ids
         and (state.entry or (state.changed and source))
-        and (tied_tests := await _find_tied_tests(context, candidate))
+        and (tied_tests := await _find_tied_tests(run))
     ):
         reproduced_ties = await asyncio.to_thread(
-            context.verifier.reproduce, state.patch, tied_tests, progress, tell=tell
+            run.verifier.reproduce, state.patch, tied_tests, progress, tell=tell
         )
         if reproduced_ties.tests:
             return Reproduction(
                 summary="Red already on the untouched base, and tied to the issue.",
                 tests=reproduced_ties.tests,
             )
-    if (
-        state.changed
-        and source
-        and (outcome := await _judge_without_targets(context, candidate, state.patch))
-    ):
+    if state.changed and source and (outcome := await _judge_without_targets(run, state.patch)):
         return outcome
     if state.entry or not (state.changed or reproduction):
         return None
-    if source and not (tests_changed or named_ids) and (written := await _write_example(context, candidate)):
+    if source and not (tests_changed or named_ids) and (written := await _write_example(run)):
         return written
-    judgements = candidate_verdicts(context.log.records, candidate.id)
+    judgements = candidate_verdicts(*run.own)
     return render_prompt(
         "not_reproduced", found=reproduced, source=source, tests_changed=tests_changed, judged=judgements[-1:]
     )
 
 
-async def _write_example(context: SessionContext, candidate: Candidate) -> Reproduction | None:
+async def _write_example(run: CandidateRun) -> Reproduction | None:
     """Write the issue's own example as a test of a change that brings none."""
-    example = await asyncio.to_thread(context.verifier.reproduce_example)
+    example = await asyncio.to_thread(run.verifier.reproduce_example)
     if (
         isinstance(example, str)
         or example.is_wish
-        or not context.workspace(candidate).may_write(example.path)
+        or not run.workspace(run.candidate).may_write(example.path)
     ):
         return None
-    checked = await write_red_example(context, candidate, example)
+    checked = await write_red_example(run, example)
     return Reproduction(summary=example.summary, tests=checked.tests) if checked.tests else None
 
 
-async def _find_tied_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+async def _find_tied_tests(run: CandidateRun) -> tuple[str, ...]:
     """Return failing tests of the base that share an example or a message with the issue.
 
     An identifier alone ties too many: the verdict weighs it.
     """
-    await measure_baseline(context, candidate)
-    ties = await asyncio.to_thread(context.verifier.issue_ties)
-    is_excluded = match_test_ids(excluded_tests(context, candidate))
+    await measure_baseline(run)
+    ties = await asyncio.to_thread(run.verifier.issue_ties)
+    is_excluded = match_test_ids(excluded_tests(run))
     return tuple(test for test, tie in ties.items() if tie != "identifier" and not is_excluded(test))
 
 
-async def _judge_without_targets(
-    context: SessionContext, candidate: Candidate, patch: Patch
-) -> Note | str | None:
+async def _judge_without_targets(run: CandidateRun, patch: Patch) -> Note | str | None:
     """Judge a change made before any test was named.
 
     It may turn a failing test green, or break one, which spends an attempt.
     """
-    report = await measure_baseline(context, candidate)
+    report = await measure_baseline(run)
     if report is None or not report.project_failures:
         return None
-    verdict = await judge_change(context, candidate, patch, ())
+    verdict = await judge_change(run, patch, ())
     if verdict.is_deliverable and verdict.targets and not verdict.untied:
         return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
     if verdict.is_deliverable or verdict.kind is VerdictKind.NOT_TESTED:
         return None
-    if attempts_left(context) < 1:
+    if attempts_left(run) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
     return summarize_failures(verdict)
 
 
-def _named_tests(
-    context: SessionContext, candidate: Candidate, reproduction: Reproduction | None
-) -> tuple[str, ...]:
-    is_excluded = match_test_ids(excluded_tests(context, candidate))
+def _named_tests(run: CandidateRun, reproduction: Reproduction | None) -> tuple[str, ...]:
+    is_excluded = match_test_ids(excluded_tests(run))
     tests = dict.fromkeys(
         (
             *(reproduction.tests if reproduction else ()),
-            *named_tests(context.log.records, candidate.id),
-            *requested_tests(context, candidate),
+            *named_tests(*run.own),
+            *requested_tests(run),
         )
     )
     return tuple(test for test in tests if not is_excluded(test))
 
 
-async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
+async def _open_edit(run: CandidateRun) -> str:
     newest = next(
-        (
-            note
-            for note in reversed(candidate_notes(context.log.records, candidate.id))
-            if not isinstance(note, Done)
-        ),
+        (note for note in reversed(candidate_notes(*run.own)) if not isinstance(note, Done)),
         None,
     )
     return render_prompt(
         "edit",
         reproduction=newest if isinstance(newest, Reproduction) else None,
-        changed=has_source(await context.read_patch(candidate)),
+        changed=has_source(await run.read_patch()),
     )
 
 
-async def _settle_edit(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
+async def _settle_edit(run: CandidateRun, state: PhaseState) -> Note | str | None:
     """End the phase without asking if the source changed and is not judged yet.
 
     A tree is judged again once the model has excluded tests that it did not exclude before.
     """
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    excludes_more = _excludes_more_tests(context, candidate, state.note)
+    judgements = candidate_verdicts(*run.own)
+    excludes_more = _excludes_more_tests(run, state.note)
     is_unjudged = (
         excludes_more
         or not judgements
@@ -498,49 +475,47 @@ async def _settle_edit(context: SessionContext, candidate: Candidate, state: Pha
         if (
             state.changed
             and not excludes_more
-            and (objection := await asyncio.to_thread(preflight_objections, context, candidate, state))
+            and (objection := await asyncio.to_thread(preflight_objections, run, state))
         ):
             return objection
-        return state.note or Done(summary=_summary(context, candidate))
+        return state.note or Done(summary=_summary(run))
     if state.note is not None:
         return UNCHANGED
     return None
 
 
-def _excludes_more_tests(context: SessionContext, candidate: Candidate, note: Note | None) -> bool:
+def _excludes_more_tests(run: CandidateRun, note: Note | None) -> bool:
     """Tell whether the model has excluded further tests since the newest verdict."""
-    records = context.log.records
-    own_records = candidate_records(records, candidate.id)
+    records = run.log.records
+    own_records = candidate_records(records, run.candidate.id)
     verdict_number = max(
         (record.number for record in own_records if isinstance(record.event, Verified)), default=0
     )
-    before = unrelated_tests(records[:verdict_number], candidate.id)
-    now = unrelated_tests(records, candidate.id)
+    before = unrelated_tests(records[:verdict_number], run.candidate.id)
+    now = unrelated_tests(records, run.candidate.id)
     handed_over = note.unrelated_tests if isinstance(note, Done | Diagnosis) else ()
     return not {*now, *handed_over} <= set(before)
 
 
-def _summary(context: SessionContext, candidate: Candidate) -> str:
+def _summary(run: CandidateRun) -> str:
     """Return what the model said with its change: a line, then its explanation; else its earlier finding."""
     summaries = (
-        note.summary
-        for note in reversed(candidate_notes(context.log.records, candidate.id))
-        if isinstance(note, Sites | Diagnosis)
+        note.summary for note in reversed(candidate_notes(*run.own)) if isinstance(note, Sites | Diagnosis)
     )
     return (
-        newest_reply(context.log.records, candidate.id).text.strip()[:EXPLANATION_CHARACTERS]
+        newest_reply(*run.own).text.strip()[:EXPLANATION_CHARACTERS]
         or next(summaries, "").strip().partition("\n")[0]
     )
 
 
-async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    remaining = attempts_left(context)
-    own_records = candidate_records(context.log.records, candidate.id)
-    current_diagnoses = newest_diagnoses(context, candidate)
+async def _open_diagnose(run: CandidateRun) -> str:
+    judgements = candidate_verdicts(*run.own)
+    remaining = attempts_left(run)
+    own_records = candidate_records(*run.own)
+    current_diagnoses = newest_diagnoses(run)
     places, failure_count = unaddressed_places(own_records)
     explanation = summarize_failures(judgements[-1])
-    has_kept_source = context.task.mode != "build" and has_source(await context.read_patch(candidate))
+    has_kept_source = run.task.mode != "build" and has_source(await run.read_patch())
     return render_prompt(
         "diagnose",
         explanation=explanation,
@@ -552,29 +527,25 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     )
 
 
-async def _open_repair(context: SessionContext, candidate: Candidate) -> str:
-    if (newest := newest_verdict(context.log.records, candidate.id)) and newest.is_deliverable:
+async def _open_repair(run: CandidateRun) -> str:
+    if (newest := newest_verdict(*run.own)) and newest.is_deliverable:
         return render_prompt("passing", verdict=newest, missing=describe_open(newest))
     return render_prompt("repair")
 
 
-async def _settle_repair(
-    context: SessionContext, candidate: Candidate, state: PhaseState
-) -> Note | str | None:
+async def _settle_repair(run: CandidateRun, state: PhaseState) -> Note | str | None:
     """Settle as an edit; a PASSING change that went back to the model ends as it is once it only talks."""
-    newest = newest_verdict(context.log.records, candidate.id)
+    newest = newest_verdict(*run.own)
     if newest is None or not newest.is_deliverable or newest.tree != state.patch.tree or state.note:
-        return await _settle_edit(context, candidate, state)
-    if state.entry or newest_reply(context.log.records, candidate.id).calls:
+        return await _settle_edit(run, state)
+    if state.entry or newest_reply(*run.own).calls:
         return None
-    notes = reversed(candidate_notes(context.log.records, candidate.id))
-    return next(
-        (note for note in notes if isinstance(note, Done)), Done(summary=_summary(context, candidate))
-    )
+    notes = reversed(candidate_notes(*run.own))
+    return next((note for note in notes if isinstance(note, Done)), Done(summary=_summary(run)))
 
 
-async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
-    newest = newest_verdict(context.log.records, candidate.id)
+async def _open_explain(run: CandidateRun) -> str:
+    newest = newest_verdict(*run.own)
     failure = summarize_failures(newest) if newest else ""
     return render_prompt("give_up", failed=failure)
 

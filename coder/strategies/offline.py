@@ -24,7 +24,7 @@ from coder.python.source import decode_text
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import find_reaching_tests
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import CandidateRun, SessionContext, Strategy
 from coder.session.judging import (
     SEARCH_CUT,
     UNDECIDED,
@@ -56,102 +56,98 @@ def search_repair() -> Strategy:
     Tests that an edit broke must stay green in the next search.
     """
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        _log_phase(context, candidate, "locate")
-        tests, why, example = await _find_tests_to_repair(context, candidate)
+    async def strategy(run: CandidateRun) -> Candidate:
+        _log_phase(run, "locate")
+        tests, why, example = await _find_tests_to_repair(run)
         guards: tuple[str, ...] = ()
-        left, questions = max(context.task.budget.attempts, 1), MAX_QUESTIONS
+        left, questions = max(run.task.budget.attempts, 1), MAX_QUESTIONS
         while True:
-            found = await propose_edits(context, candidate, tests, guards=guards)
-            answer = await _ask_which(context, found) if questions else ""
+            found = await propose_edits(run, tests, guards=guards)
+            answer = await _ask_which(run, found) if questions else ""
             tried = _keep_answer(found, answer)
             if answer:
                 questions -= 1
-                test, is_red = await _write_answer(context, candidate, found.call, answer, tests)
+                test, is_red = await _write_answer(run, found.call, answer, tests)
                 tests, guards = ((*tests, *test), guards) if is_red else (tests, (*guards, *test))
                 if test and (tried.open_question or found.more):
                     continue  # the search goes on with the answer as a test
             sites = Sites(summary=tried.note, places=_places(found), tests=tests)
-            _log_note(context, candidate, "locate", sites)
+            _log_note(run, "locate", sites)
             broken: list[str] = []
             while tried.proposals and left:
-                await _log_offers(context, candidate, tried)
-                verdict = await _judge_proposal(context, candidate, tried, tests)
+                await _log_offers(run, tried)
+                verdict = await _judge_proposal(run, tried, tests)
                 if verdict.is_deliverable or verdict.kind is VerdictKind.NOT_TESTED:
-                    return candidate
+                    return run.candidate
                 left -= 1
                 broken += [result.id for result in verdict.broken if result.id not in guards]
                 tried = tried.model_copy(update={"proposals": tried.proposals[1:]})
             if not found.proposals:
                 # The red tests may be about another fault: the issue's own example is not.
-                alone = "" if example else await _use_example_alone(context, candidate, tests)
+                alone = "" if example else await _use_example_alone(run, tests)
                 if alone:
                     tests, example = (alone,), alone
                     continue
             if not broken or not left:
                 break
             guards = (*guards, *broken[:MAX_NEW_GUARDS])
-            _log_phase(context, candidate, "locate")
+            _log_phase(run, "locate")
         summary = _describe_failure(found, why, tests)
-        _log_note(context, candidate, "repair", GiveUp(summary=summary, places=_places(found), test=example))
-        return candidate
+        _log_note(run, "repair", GiveUp(summary=summary, places=_places(found), test=example))
+        return run.candidate
 
     return strategy
 
 
-async def _find_tests_to_repair(
-    context: SessionContext, candidate: Candidate
-) -> tuple[tuple[str, ...], str, str]:
+async def _find_tests_to_repair(run: CandidateRun) -> tuple[tuple[str, ...], str, str]:
     """Return the failing tests in Python, as `_find_failing_tests`; those of other languages are a reason."""
-    tests, why, example = await _find_failing_tests(context, candidate)
+    tests, why, example = await _find_failing_tests(run)
     if tests and all(test_file_of(test).endswith(OTHER_SUFFIXES) for test in tests):
         verb = "fails" if len(tests) == 1 else "fail"
         return (), f"{ONLY_PYTHON}, and {join_first(tests, 2)} {verb} here", ""
     return tests, why, example
 
 
-async def _find_failing_tests(
-    context: SessionContext, candidate: Candidate
-) -> tuple[tuple[str, ...], str, str]:
+async def _find_failing_tests(run: CandidateRun) -> tuple[tuple[str, ...], str, str]:
     """Return the tests that fail because of the issue, why there are none, and the id of one written for it.
 
     They are those that the issue or the command names, else the red ones that it is about, in files that call
     what its own example calls if that fails here, else this example, which is written into the worktree. The
     whole suite runs for longer than a moment only if nothing else is left.
     """
-    if named := requested_tests(context, candidate):
-        checked = await _check_red(context, candidate, named)
+    if named := requested_tests(run):
+        checked = await _check_red(run, named)
         if checked.tests:
             return checked.tests, "", ""
-    example = await asyncio.to_thread(context.verifier.reproduce_example)
+    example = await asyncio.to_thread(run.verifier.reproduce_example)
     for whole in () if named else (False, True) if isinstance(example, str) else (False,):
-        reds = await _find_reds(context, candidate, whole=whole)
-        tests = await asyncio.to_thread(_select_reds, context, candidate, reds, example)
-        checked = await _check_red(context, candidate, tests) if tests else ReproductionResult()
+        reds = await _find_reds(run, whole=whole)
+        tests = await asyncio.to_thread(_select_reds, run, reds, example)
+        checked = await _check_red(run, tests) if tests else ReproductionResult()
         if checked.tests:
             return checked.tests, "", ""
     reason = "; ".join(checked.rejected[:2]).rstrip(".")
-    index = await asyncio.to_thread(context.workspace(candidate).index.refresh)
+    index = await asyncio.to_thread(run.workspace(run.candidate).index.refresh)
     if not any(path.endswith(PYTHON_SUFFIXES) for path in index.paths):
         return (), f"{ONLY_PYTHON}, and no test fails because of the issue", ""
     if not isinstance(example, str):
-        checked = await _write_red_example(context, candidate, example)
+        checked = await _write_red_example(run, example)
         if checked.tests:
             return checked.tests, "", example.test
         example = "; ".join(checked.rejected[:1]) or "the issue's example could not be run as a test"
     return (), f"no test fails because of the issue{f' ({reason})' if reason else ''}, and {example}", ""
 
 
-async def _find_reds(context: SessionContext, candidate: Candidate, *, whole: bool) -> Sequence[TestResult]:
+async def _find_reds(run: CandidateRun, *, whole: bool) -> Sequence[TestResult]:
     """Return the red tests of the base: of a suite that takes long those of its start, and nearest the issue.
 
     The `whole` suite has the time that is not for the search.
     """
-    left = context.budget.seconds_left
+    left = run.budget.seconds_left
     seconds = None if left is None else left * (1 - SEARCH_SHARE)
-    index = context.workspace(candidate).index
-    near = () if whole else await asyncio.to_thread(_find_near_tests, index, context.task.issue)
-    report = await measure_baseline(context, candidate, whole=whole, near=near, wait_seconds=seconds)
+    index = run.workspace(run.candidate).index
+    near = () if whole else await asyncio.to_thread(_find_near_tests, index, run.task.issue)
+    report = await measure_baseline(run, whole=whole, near=near, wait_seconds=seconds)
     return report.project_failures if report else ()
 
 
@@ -169,44 +165,39 @@ def _find_near_tests(index: SymbolIndex, issue: str) -> tuple[str, ...]:
 
 
 def _select_reds(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     reds: Sequence[TestResult],
     example: ReproducedExample | str,
 ) -> tuple[str, ...]:
     """Return the red tests that are tied to the issue: all if it names no code, and nothing ties any."""
-    tree, ties = candidate.worktree, context.verifier.issue_ties()
+    tree, ties = run.candidate.worktree, run.verifier.issue_ties()
     tests = tuple(result.id for result in reds if result.id in ties)
     if not isinstance(example, str):
         return tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
-    return tests if tests or _names_code(context.task.issue) else tuple(result.id for result in reds)
+    return tests if tests or _names_code(run.task.issue) else tuple(result.id for result in reds)
 
 
-async def _use_example_alone(context: SessionContext, candidate: Candidate, tests: tuple[str, ...]) -> str:
+async def _use_example_alone(run: CandidateRun, tests: tuple[str, ...]) -> str:
     """Write the issue's example as a test, and return its id, where the tests were not asked for by name."""
-    if not tests or requested_tests(context, candidate):
+    if not tests or requested_tests(run):
         return ""
-    example = await asyncio.to_thread(context.verifier.reproduce_example)
-    checked = None if isinstance(example, str) else await _write_red_example(context, candidate, example)
+    example = await asyncio.to_thread(run.verifier.reproduce_example)
+    checked = None if isinstance(example, str) else await _write_red_example(run, example)
     return checked.tests[0] if checked and checked.tests else ""
 
 
-async def _write_red_example(
-    context: SessionContext, candidate: Candidate, example: ReproducedExample
-) -> ReproductionResult:
+async def _write_red_example(run: CandidateRun, example: ReproducedExample) -> ReproductionResult:
     """Write an example as a test, and take it back if it does not fail."""
-    checked = await write_red_example(context, candidate, example, seconds=_check_seconds(context))
+    checked = await write_red_example(run, example, seconds=_check_seconds(run))
     if checked.tests:
         note = Reproduction(summary=example.summary, tests=checked.tests)
-        _log_note(context, candidate, "reproduce", note)
+        _log_note(run, "reproduce", note)
     return checked
 
 
-async def _check_red(
-    context: SessionContext, candidate: Candidate, tests: tuple[str, ...]
-) -> ReproductionResult:
-    patch = await context.read_patch(candidate)
-    return await asyncio.to_thread(context.verifier.reproduce, patch, tests, seconds=_check_seconds(context))
+async def _check_red(run: CandidateRun, tests: tuple[str, ...]) -> ReproductionResult:
+    patch = await run.read_patch()
+    return await asyncio.to_thread(run.verifier.reproduce, patch, tests, seconds=_check_seconds(run))
 
 
 def _check_seconds(context: SessionContext) -> float:
@@ -228,25 +219,24 @@ def _names_code(issue: str) -> bool:
 
 
 async def propose_edits(
-    context: SessionContext,
-    candidate: Candidate,
+    run: CandidateRun,
     tests: Sequence[str],
     *,
     max_seconds: float = SEARCH_SECONDS,
     guards: Sequence[str] = (),
 ) -> Proposals:
     """Run the proposer for a share of the remaining time, at most `max_seconds`."""
-    remaining = context.budget.seconds_left
+    remaining = run.budget.seconds_left
     seconds = max_seconds if remaining is None else min(max_seconds, remaining * SEARCH_SHARE)
-    may_write = context.workspace(candidate).may_write
-    progress = context.log.progress_listener(candidate.id)
+    may_write = run.workspace(run.candidate).may_write
+    progress = run.log.progress_listener(run.candidate.id)
 
     def search() -> Proposals:
-        with context.repository.restore_on_exit(candidate):
-            return context.make_proposer().propose(
-                candidate.worktree,
+        with run.repository.restore_on_exit(run.candidate):
+            return run.make_proposer().propose(
+                run.candidate.worktree,
                 tests,
-                context.task.issue,
+                run.task.issue,
                 seconds=seconds,
                 progress=progress,
                 may_write=may_write,
@@ -276,30 +266,28 @@ def _keep_answer(found: Proposals, answer: str) -> Proposals:
 
 
 async def _write_answer(
-    context: SessionContext, candidate: Candidate, call: str, answer: str, tests: tuple[str, ...]
+    run: CandidateRun, call: str, answer: str, tests: tuple[str, ...]
 ) -> tuple[tuple[str, ...], bool]:
     """Write the user's answer as a test; return its id, none if it is no value, and whether it is red."""
-    example = await asyncio.to_thread(context.verifier.write_example, candidate.worktree, call, answer)
+    example = await asyncio.to_thread(run.verifier.write_example, run.candidate.worktree, call, answer)
     if isinstance(example, str):
         return (), False
-    checked = await write_red_example(
-        context, candidate, example, seconds=_check_seconds(context), keeps_green=True
-    )
+    checked = await write_red_example(run, example, seconds=_check_seconds(run), keeps_green=True)
     if checked.tests:
         summary = f"You said that {call} gives {answer}."
         note = Reproduction(summary=summary, tests=(*tests, example.test))
-        _log_note(context, candidate, "reproduce", note)
+        _log_note(run, "reproduce", note)
     return (example.test,), bool(checked.tests)
 
 
-async def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:
+async def _log_offers(run: CandidateRun, found: Proposals) -> None:
     """Record the edits that pass and differ, so that each can be applied, and the test that would decide."""
     if found.open_question:
-        written = await context.read_patch(candidate)  # the issue's example as a test, if there is one
+        written = await run.read_patch()  # the issue's example as a test, if there is one
         diffs = tuple(f"{written.diff}{item.diff}" for item in found.proposals)
-        test = await asyncio.to_thread(_write_deciding_test, context, candidate.worktree, found)
+        test = await asyncio.to_thread(_write_deciding_test, run, run.candidate.worktree, found)
         rows = (*_describe_offers(found), *test)
-        _log_note(context, candidate, "locate", Offers(summary=found.open_question, diffs=diffs, rows=rows))
+        _log_note(run, "locate", Offers(summary=found.open_question, diffs=diffs, rows=rows))
 
 
 def _write_deciding_test(context: SessionContext, tree: Path, found: Proposals) -> tuple[str, ...]:
@@ -316,27 +304,25 @@ def _write_deciding_test(context: SessionContext, tree: Path, found: Proposals) 
     return (head, *(f"    {line}" for line in added.strip("\n").splitlines()))
 
 
-async def _judge_proposal(
-    context: SessionContext, candidate: Candidate, found: Proposals, tests: tuple[str, ...]
-) -> Verdict:
+async def _judge_proposal(run: CandidateRun, found: Proposals, tests: tuple[str, ...]) -> Verdict:
     """Apply and judge the first proposal; roll it back unless it may be delivered.
 
     Where several proposals pass and differ, it is PASSING: rank alone makes nothing FIXED.
     """
     proposal = found.proposals[0]
-    start = await context.read_patch(candidate)
-    _log_phase(context, candidate, "edit")
-    await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await context.read_patch(candidate)
-    _log_change(context, candidate, patch)
-    _log_note(context, candidate, "edit", Done(summary=proposal.summary))
-    _log_phase(context, candidate, "verify")
+    start = await run.read_patch()
+    _log_phase(run, "edit")
+    await asyncio.to_thread(apply, proposal.diff, run.candidate.worktree)
+    patch = await run.read_patch()
+    _log_change(run, patch)
+    _log_note(run, "edit", Done(summary=proposal.summary))
+    _log_phase(run, "verify")
     # Where the issue names no code, the search took all red tests: what ties them to it is for the verdict.
-    named = tests if _names_code(context.task.issue) else requested_tests(context, candidate)
-    verdict = await judge_change(context, candidate, patch, named, findings=undecided_findings(found))
+    named = tests if _names_code(run.task.issue) else requested_tests(run)
+    verdict = await judge_change(run, patch, named, findings=undecided_findings(found))
     if not verdict.is_deliverable:
-        await asyncio.to_thread(context.repository.rollback, candidate, start.tree or candidate.base)
-        _log_change(context, candidate, start)
+        await asyncio.to_thread(run.repository.rollback, run.candidate, start.tree or run.candidate.base)
+        _log_change(run, start)
     return verdict
 
 
@@ -381,16 +367,16 @@ def _places(found: Proposals) -> tuple[str, ...]:
     return tuple(suspect.place for suspect in found.suspects)
 
 
-def _log_phase(context: SessionContext, candidate: Candidate, phase: PhaseName) -> None:
-    context.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(context)))
+def _log_phase(run: CandidateRun, phase: PhaseName) -> None:
+    run.log.append(PhaseEntered(candidate=run.candidate.id, phase=phase, attempt=attempt_number(run)))
 
 
-def _log_change(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+def _log_change(run: CandidateRun, patch: Patch) -> None:
+    run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
 
 
-def _log_note(context: SessionContext, candidate: Candidate, phase: PhaseName, note: Note) -> None:
-    context.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))
+def _log_note(run: CandidateRun, phase: PhaseName, note: Note) -> None:
+    run.log.append(NoteMade(candidate=run.candidate.id, phase=phase, note=note))
 
 
 FIRST_SECONDS = 10.0
@@ -403,53 +389,49 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     Other findings go into the first message as hints. The search takes at most `seconds`.
     """
 
-    async def search_first(context: SessionContext, candidate: Candidate) -> Candidate:
-        is_planned = context.task.plan_only or context.task.plan
-        tests = () if is_planned else await _failing_issue_tests(context, candidate)
+    async def search_first(run: CandidateRun) -> Candidate:
+        is_planned = run.task.plan_only or run.task.plan
+        tests = () if is_planned else await _failing_issue_tests(run)
         if not tests:
-            return await strategy(context, candidate)
-        context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-        found = await propose_edits(context, candidate, tests, max_seconds=seconds)
+            return await strategy(run)
+        run.log.append(PhaseEntered(candidate=run.candidate.id, phase="locate", attempt=1))
+        found = await propose_edits(run, tests, max_seconds=seconds)
         is_decided = len(found.proposals) == 1 and not found.more and not found.is_cut
-        if is_decided and await _prove(context, candidate, found, tests):
-            return candidate
-        return await strategy(replace(context, hints=found), candidate)
+        if is_decided and await _prove(run, found, tests):
+            return run.candidate
+        return await strategy(replace(run, hints=found))
 
     return search_first
 
 
-async def _failing_issue_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+async def _failing_issue_tests(run: CandidateRun) -> tuple[str, ...]:
     """Return tests that fail for the right reason and that the issue names or is tied to."""
-    report = await measure_baseline(context, candidate, wait_seconds=0.1)  # the session has waited for it
+    report = await measure_baseline(run, wait_seconds=0.1)  # the session has waited for it
     reds = report.project_failures if report is not None and report.problem is None else ()
-    named_tests = requested_tests(context, candidate) if reds else ()
-    ties = {} if named_tests else await asyncio.to_thread(context.verifier.issue_ties)
+    named_tests = requested_tests(run) if reds else ()
+    ties = {} if named_tests else await asyncio.to_thread(run.verifier.issue_ties)
     issue_tests = named_tests or tuple(red.id for red in reds if red.id in ties)
     if not issue_tests:
         return ()
-    patch = await context.read_patch(candidate)
-    return (await asyncio.to_thread(context.verifier.reproduce, patch, issue_tests)).tests
+    patch = await run.read_patch()
+    return (await asyncio.to_thread(run.verifier.reproduce, patch, issue_tests)).tests
 
 
-async def _prove(
-    context: SessionContext, candidate: Candidate, found: Proposals, tests: tuple[str, ...]
-) -> bool:
+async def _prove(run: CandidateRun, found: Proposals, tests: tuple[str, ...]) -> bool:
     """Tell whether the only proposal is good enough; else log nothing: it is no attempt of the model's."""
     proposal, verdicts = found.proposals[0], list[Verified]()
-    await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await context.read_patch(candidate)
-    verdict = await judge_change(
-        context, candidate, patch, tests, notes=(OFFLINE_NOTE,), record=verdicts.append
-    )
+    await asyncio.to_thread(apply, proposal.diff, run.candidate.worktree)
+    patch = await run.read_patch()
+    verdict = await judge_change(run, patch, tests, notes=(OFFLINE_NOTE,), record=verdicts.append)
     if not verdict.is_good_enough:
-        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+        await asyncio.to_thread(run.repository.rollback, run.candidate, run.candidate.base)
         return False
     sites = Sites(summary=found.note, places=_places(found), tests=tests)
-    _log_note(context, candidate, "locate", sites)
-    _log_phase(context, candidate, "edit")
-    _log_change(context, candidate, patch)
-    _log_note(context, candidate, "edit", Done(summary=proposal.summary))
-    _log_phase(context, candidate, "verify")
+    _log_note(run, "locate", sites)
+    _log_phase(run, "edit")
+    _log_change(run, patch)
+    _log_note(run, "edit", Done(summary=proposal.summary))
+    _log_phase(run, "verify")
     for event in verdicts:
-        context.log.append(event)
+        run.log.append(event)
     return True

@@ -16,7 +16,7 @@ from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import find_reaching_tests
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun
 from coder.strategies.research import write_sources
 from coder.tools.support.symbols import find_definitions
 from coder.workspace.workspace import (
@@ -46,17 +46,17 @@ ASKED_ABOUT = re.compile(
 IMPORT = re.compile(r"(?:import|from|use|#include|require|export \{)\b|.*\brequire\(")
 
 
-async def answer_offline(context: SessionContext, candidate: Candidate) -> Candidate:
+async def answer_offline(run: CandidateRun) -> Candidate:
     """Answer the question of the task from the index and the history, as the candidate's note."""
-    context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-    write_sources(candidate.worktree, context.task.sources)
-    page = await asyncio.to_thread(write_page, context.workspace(candidate), context.task.issue)
-    dirty = " with your uncommitted work" if context.repository.dirty else ""
-    places = f"Places are those of {context.repository.head[:12]}{dirty}."
-    sources = (f"\n- `{source.path}`: {source.origin}" for source in context.task.sources)
+    run.log.append(PhaseEntered(candidate=run.candidate.id, phase="locate", attempt=1))
+    write_sources(run.candidate.worktree, run.task.sources)
+    page = await asyncio.to_thread(write_page, run.workspace(run.candidate), run.task.issue)
+    dirty = " with your uncommitted work" if run.repository.dirty else ""
+    places = f"Places are those of {run.repository.head[:12]}{dirty}."
+    sources = (f"\n- `{source.path}`: {source.origin}" for source in run.task.sources)
     note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {places}{''.join(sources)}")
-    context.log.append(NoteMade(candidate=candidate.id, phase="locate", note=note, implied=True))
-    return candidate
+    run.log.append(NoteMade(candidate=run.candidate.id, phase="locate", note=note, implied=True))
+    return run.candidate
 
 
 def write_page(workspace: Workspace, question: str) -> str:

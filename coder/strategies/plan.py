@@ -14,7 +14,7 @@ from coder.core.values import Candidate, Patch
 from coder.core.verdict_summary import summarize_failures
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import CandidateRun, Strategy
 from coder.session.judging import attempt_number, attempts_left
 from coder.session.phase import PhaseSpec, PhaseState, add_user_message, run_phase
 from coder.strategies.candidate_status import is_repairable, preflight_objections
@@ -30,42 +30,42 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
     check fails spends no attempt, and as many steps may fail as there are attempts.
     """
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        planner = fork_planner(context, candidate)
-        planner_context = replace(context, role="planner", system="system_plan", tools=PLANNING_TOOLS)
-        plan = await obtain_plan(planner_context, planner)
+    async def strategy(run: CandidateRun) -> Candidate:
+        planner = fork_planner(run)
+        planner_context = replace(run, role="planner", system="system_plan", tools=PLANNING_TOOLS)
+        plan = await obtain_plan(planner_context.on(planner))
         failure, failures = "", 0
-        while isinstance(plan, Plan) and plan.steps and not context.task.plan_only:
+        while isinstance(plan, Plan) and plan.steps and not run.task.plan_only:
             step, remaining_steps = plan.steps[0], plan.steps[1:]
-            result = await execute_step(context, candidate, plan, previous_failure=failure)
+            result = await execute_step(run, plan, previous_failure=failure)
             failure = result.failure
             if failure:
                 failures += 1
                 why = " ".join(failure.split())[:300]
-                context.log.warn(f"A step failed, and the planner is asked again: {why}")
+                run.log.warn(f"A step failed, and the planner is asked again: {why}")
             elif remaining_steps:
                 plan = plan.model_copy(update={"steps": remaining_steps})
-                if context.task.plan is None:
-                    phase = judging_phase(candidate, step, remaining_steps, result)
-                    revision = await run_phase(planner_context, planner, phase, 1)
+                if run.task.plan is None:
+                    phase = judging_phase(run.candidate, step, remaining_steps, result)
+                    revision = await run_phase(planner_context.on(planner), phase, 1)
                     plan = revision if isinstance(revision, GiveUp) else revise_plan(plan, revision)
                 continue
             else:
-                await finish(context, candidate)
-                if not is_repairable(context, candidate):
-                    return candidate
-                if attempts_left(context) < 1:
-                    return await explain(context, candidate)
-                failure = summarize_failures(candidate_verdicts(context.log.records, candidate.id)[-1])
-            if failures >= context.task.budget.attempts:
-                return await explain(context, candidate)
+                await finish(run)
+                if not is_repairable(run):
+                    return run.candidate
+                if attempts_left(run) < 1:
+                    return await explain(run)
+                failure = summarize_failures(candidate_verdicts(*run.own)[-1])
+            if failures >= run.task.budget.attempts:
+                return await explain(run)
             result = result._replace(failure=failure)
-            left = min(attempts_left(context), context.task.budget.attempts - failures)
-            phase = judging_phase(candidate, step, remaining_steps, result, remaining_attempts=left)
-            plan = await run_phase(planner_context, planner, phase, 1)
+            left = min(attempts_left(run), run.task.budget.attempts - failures)
+            phase = judging_phase(run.candidate, step, remaining_steps, result, remaining_attempts=left)
+            plan = await run_phase(planner_context.on(planner), phase, 1)
         if isinstance(plan, GiveUp):
-            context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
-        return candidate
+            run.log.append(NoteMade(candidate=run.candidate.id, phase="plan", note=plan, implied=True))
+        return run.candidate
 
     return strategy
 
@@ -80,17 +80,15 @@ class StepResult(NamedTuple):
     before: Patch = Patch(diff="")
 
 
-async def execute_step(
-    context: SessionContext, candidate: Candidate, plan: Plan, *, previous_failure: str
-) -> StepResult:
+async def execute_step(run: CandidateRun, plan: Plan, *, previous_failure: str) -> StepResult:
     step = plan.steps[0]
-    before = await context.read_patch(candidate)
+    before = await run.read_patch()
     spec = step_phase(plan, step, failure=previous_failure)
-    note = await run_phase(context, candidate, spec, attempt_number(context))
+    note = await run_phase(run, spec, attempt_number(run))
     if not isinstance(note, Done):
         reason = note.summary if note else "no change was made"
         return StepResult(failure=f"The step was not done: {reason}", before=before)
-    return (await check_step(context, candidate, step))._replace(before=before)
+    return (await check_step(run, step))._replace(before=before)
 
 
 def revise_plan(plan: Plan, revision: Note | None) -> Plan:
@@ -98,44 +96,44 @@ def revise_plan(plan: Plan, revision: Note | None) -> Plan:
     return revision if isinstance(revision, Plan) and revision.steps else plan
 
 
-def fork_planner(context: SessionContext, candidate: Candidate) -> Candidate:
+def fork_planner(run: CandidateRun) -> Candidate:
     """Fork a reader of the candidate's worktree with a conversation of its own."""
-    planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
-    context.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
+    planner = run.candidate.model_copy(update={"id": f"{run.candidate.id}/plan"})
+    run.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
     return planner
 
 
-async def obtain_plan(context: SessionContext, planner: Candidate) -> Note | None:
+async def obtain_plan(run: CandidateRun) -> Note | None:
     """Return the initial plan: the user's own, or the planner's after the user's review."""
-    if context.task.plan is not None:
-        context.log.append(PhaseEntered(candidate=planner.id, phase="plan", attempt=1))
-        await _adopt(context, planner, context.task.plan)
-        return context.task.plan
-    plan = await run_phase(context, planner, planning_phase(), 1)
-    if not isinstance(plan, Plan) or not context.needs_review:
+    if run.task.plan is not None:
+        run.log.append(PhaseEntered(candidate=run.candidate.id, phase="plan", attempt=1))
+        await _adopt(run, run.task.plan)
+        return run.task.plan
+    plan = await run_phase(run, planning_phase(), 1)
+    if not isinstance(plan, Plan) or not run.needs_review:
         return plan
-    approved_plan = await context.approval.review_plan(plan)
+    approved_plan = await run.approval.review_plan(plan)
     if approved_plan not in (plan, None):
-        await _adopt(context, planner, approved_plan)
+        await _adopt(run, approved_plan)
     return approved_plan or GiveUp(summary="You did not want this plan, so nothing was changed.")
 
 
-async def _adopt(context: SessionContext, planner: Candidate, plan: Plan) -> None:
+async def _adopt(run: CandidateRun, plan: Plan) -> None:
     """Tell the planner of a plan that is not its own, since it will be asked about the steps."""
     message = render_prompt("plan_given", plan=format_plan(plan))
-    if not candidate_messages(context.log.records, planner.id):
-        message = f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{message}"
-    add_user_message(context, planner, message)
-    context.log.append(NoteMade(candidate=planner.id, phase="plan", note=plan))
+    if not candidate_messages(*run.own):
+        message = f"{await PHASE_SPECS['locate'].opening(run)}\n\n{message}"
+    add_user_message(run, message)
+    run.log.append(NoteMade(candidate=run.candidate.id, phase="plan", note=plan))
 
 
 def planning_phase() -> PhaseSpec:
     """Return the phase that ends with the whole plan."""
 
-    async def opening(context: SessionContext, planner: Candidate) -> str:
-        return f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{render_prompt('plan')}"
+    async def opening(run: CandidateRun) -> str:
+        return f"{await PHASE_SPECS['locate'].opening(run)}\n\n{render_prompt('plan')}"
 
-    async def settle(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
+    async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
         if isinstance(state.note, Plan) and not state.note.steps:
             return "A plan needs at least one step: give `steps`."
         return state.note
@@ -156,8 +154,8 @@ def judging_phase(
     After a failure, of the step or of the whole change, it must.
     """
 
-    async def opening(context: SessionContext, _planner: Candidate) -> str:
-        patch = await context.read_patch(candidate)
+    async def opening(run: CandidateRun) -> str:
+        patch = await run.on(candidate).read_patch()
         unplanned_paths = [path for path in patch.paths if step.files and path not in step.files]
         diff = patch.diff
         if not result.failure:
@@ -174,7 +172,7 @@ def judging_phase(
             left=remaining_attempts,
         )
 
-    async def settle(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
+    async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
         if result.failure and isinstance(state.note, Plan) and not state.note.steps:
             return "What is left must change, for it failed as it was planned: give `steps`, or give up."
         return state.note
@@ -189,7 +187,7 @@ def added_hunks(before: str, after: str) -> str:
     return rebuild_diff(after, [number for number, hunk in hunks if hunk not in known])
 
 
-async def check_step(context: SessionContext, candidate: Candidate, step: Step) -> StepResult:
+async def check_step(run: CandidateRun, step: Step) -> StepResult:
     """Run the tests that a step names in the candidate's worktree.
 
     A step that changes nothing but tests is not checked, since a test made before its fix fails.
@@ -198,7 +196,7 @@ async def check_step(context: SessionContext, candidate: Candidate, step: Step) 
     if not tests or all(is_test_path(path) for path in step.files):
         return StepResult(failure="", checked="No test was run after it.")
     report = await asyncio.to_thread(
-        context.workspace(candidate).run, tests, context.log.progress_listener(candidate.id)
+        run.workspace(run.candidate).run, tests, run.log.progress_listener(run.candidate.id)
     )
     if report.problem:
         return StepResult(failure=f"Its check could not be run: {report.problem.text}")
@@ -216,19 +214,17 @@ def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:
     `failure` describes the failure of the work before it.
     """
 
-    async def opening(context: SessionContext, candidate: Candidate) -> str:
+    async def opening(run: CandidateRun) -> str:
         message = render_prompt("step", plan=plan, step=step, failed=failure)
-        if candidate_messages(context.log.records, candidate.id):
+        if candidate_messages(*run.own):
             return message
-        return f"{await PHASE_SPECS['locate'].opening(context, candidate)}\n\n{message}"
+        return f"{await PHASE_SPECS['locate'].opening(run)}\n\n{message}"
 
-    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
-        newest = newest_verdict(context.log.records, candidate.id)
+    async def settle(run: CandidateRun, state: PhaseState) -> Note | str | None:
+        newest = newest_verdict(*run.own)
         if state.entry or isinstance(state.note, GiveUp):
             return None if state.entry else state.note
-        if state.changed and (
-            objection := await asyncio.to_thread(preflight_objections, context, candidate, state)
-        ):
+        if state.changed and (objection := await asyncio.to_thread(preflight_objections, run, state)):
             return objection
         if state.note is not None and newest and newest.tree == state.patch.tree:
             return UNCHANGED

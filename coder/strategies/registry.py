@@ -6,7 +6,7 @@ from coder.core.events import StrategyChosen
 from coder.core.notes import Sites
 from coder.core.state import candidate_notes
 from coder.core.values import Candidate, Value
-from coder.session.context import SessionContext, Strategy, run_part
+from coder.session.context import CandidateRun, Strategy, run_part
 from coder.session.judging import attempts_left
 from coder.strategies.candidate_status import is_abandoned, is_red, is_repairable
 from coder.strategies.follow import (
@@ -88,40 +88,40 @@ class BranchStep(Value):
     is_reviewed: bool
     """Whether what a committee flags is repaired; otherwise what is proven is accepted."""
 
-    async def perform(self, context: SessionContext, candidate: Candidate) -> None:
+    async def perform(self, run: CandidateRun) -> None:
         if self.name == "check":
             strategy = follow_route({}, "verify")
             if self.is_reviewed:
                 strategy = review_and_repair(
                     strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=REVIEW_ROUNDS
                 )
-        elif await is_red(context, candidate):
+        elif await is_red(run):
             specs = ADVISED_PHASE_SPECS if self.is_reviewed else PHASE_SPECS
             strategy = follow_route({("diagnose", True): "repair"}, "diagnose", specs)
         else:
             strategy = follow_route({}, "edit")
-        await strategy(context, candidate)
+        await strategy(run)
 
 
 def _run_as_part(step: BranchStep) -> Strategy:
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        if context.run_elsewhere is None or step.name != "check":
-            await run_part(context, candidate, step)
-            return candidate
+    async def strategy(run: CandidateRun) -> Candidate:
+        if run.run_elsewhere is None or step.name != "check":
+            await run_part(run, step)
+            return run.candidate
         # Elsewhere nobody knows of the attempts that other branches are about to spend.
-        async with context.models.rate_limiter.attempt_slot(lambda: attempts_left(context)) as is_granted:
+        async with run.models.rate_limiter.attempt_slot(lambda: attempts_left(run)) as is_granted:
             if is_granted:
-                await run_part(context, candidate, step)
-        return candidate
+                await run_part(run, step)
+        return run.candidate
 
     return strategy
 
 
-async def answer_strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+async def answer_strategy(run: CandidateRun) -> Candidate:
     """Answer the question of the task: by research where that was asked for, else by one reader."""
-    write_sources(candidate.worktree, context.task.sources)
-    answer = research_question if context.task.deep else answer_question
-    return await answer(context, candidate)
+    write_sources(run.candidate.worktree, run.task.sources)
+    answer = research_question if run.task.deep else answer_question
+    return await answer(run)
 
 
 MANY_FILES = 3
@@ -131,9 +131,9 @@ MANY_FILES = 3
 def log_strategy_choice(name: str, reason: str, strategy: Strategy) -> Strategy:
     """Return the strategy, with its choice logged when it starts."""
 
-    async def log_and_run(context: SessionContext, candidate: Candidate) -> Candidate:
-        context.log.append(StrategyChosen(strategy=name, reason=reason))
-        return await strategy(context, candidate)
+    async def log_and_run(run: CandidateRun) -> Candidate:
+        run.log.append(StrategyChosen(strategy=name, reason=reason))
+        return await strategy(run)
 
     return log_and_run
 
@@ -141,24 +141,24 @@ def log_strategy_choice(name: str, reason: str, strategy: Strategy) -> Strategy:
 def auto_strategy(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) -> Strategy:
     """Return a strategy that edits directly, plans for many files, and branches after a failure."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        await locate(context, candidate)
-        phase_notes = candidate_notes(context.log.records, candidate.id)
-        if not phase_notes or is_abandoned(context, candidate):
-            return candidate
+    async def strategy(run: CandidateRun) -> Candidate:
+        await locate(run)
+        phase_notes = candidate_notes(*run.own)
+        if not phase_notes or is_abandoned(run):
+            return run.candidate
         sites = (note.places for note in phase_notes if isinstance(note, Sites))
         files = [*dict.fromkeys(place.partition(":")[0] for places in sites for place in places)]
         if len(files) >= MANY_FILES:
             return await log_strategy_choice(
                 "plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan
-            )(context, candidate)
+            )(run)
         why = f"it was located in {' and '.join(files)}" if files else "a change was made straight away"
-        candidate = await log_strategy_choice("linear", why, linear)(context, candidate)
-        remaining = attempts_left(context)
-        if not is_repairable(context, candidate) or remaining < 1:
-            return candidate
+        run = run.on(await log_strategy_choice("linear", why, linear)(run))
+        remaining = attempts_left(run)
+        if not is_repairable(run) or remaining < 1:
+            return run.candidate
         return await log_strategy_choice(
             "tree", f"the first attempt failed and {remaining} {'is' if remaining == 1 else 'are'} left", tree
-        )(context, candidate)
+        )(run)
 
     return strategy

@@ -23,7 +23,7 @@ from coder.core.task import Source
 from coder.core.values import Candidate, Value
 from coder.prompting import render_prompt
 from coder.retrieval.orientation import issue_overview
-from coder.session.context import SessionContext, run_part
+from coder.session.context import CandidateRun, SessionContext, run_part
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.strategies.citations import CitationChecker, check_claims, check_text, count_uncited_paragraphs
 from coder.strategies.fan_out import PartOutcome, fan_out
@@ -36,46 +36,44 @@ from coder.tools.registry import (
 from coder.tools.tool import Tool
 
 
-async def research_question(context: SessionContext, candidate: Candidate) -> Candidate:
+async def research_question(run: CandidateRun) -> Candidate:
     """Research the question of the task, and end with a report as the candidate's note.
 
     An interrupted research of the same question that this session continues is not repeated: its notes are
     taken over, with their citations checked again.
     """
-    research = _Research(context, candidate, await _known_results(context, candidate))
-    plan = await _plan(context, candidate, research.known)
+    research = _Research(run, await _known_results(run))
+    plan = await _plan(run, research.known)
     if isinstance(plan, GiveUp):
-        context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
-        return candidate
+        run.log.append(NoteMade(candidate=run.candidate.id, phase="plan", note=plan, implied=True))
+        return run.candidate
     await fan_out(
-        context,
+        run,
         _make_parts(1, plan.subtopics),
-        work=lambda shared, part: run_part(shared, candidate, part),
+        work=lambda shared, part: run_part(shared.on(run.candidate), part),
         evaluate=research.evaluate,
-        rounds=context.task.iterations,
+        rounds=run.task.iterations,
         reserved_shares=1,
     )
     if not research.has_claims:
         note = GiveUp(summary="The researchers found nothing that the repository shows.")
-        context.log.append(NoteMade(candidate=candidate.id, phase="research", note=note, implied=True))
-        return candidate
+        run.log.append(NoteMade(candidate=run.candidate.id, phase="research", note=note, implied=True))
+        return run.candidate
     # A conversation that goes on holds the findings of the session before.
-    is_conversation_kept = context.continued is not None and bool(context.continued.messages)
+    is_conversation_kept = run.continued is not None and bool(run.continued.messages)
     results = research.results if is_conversation_kept else research.all_results
-    writer = replace(context, role="synthesizer", system="system_research", tools=SYNTHESIZING_TOOLS)
-    await run_phase(writer, candidate, synthesis_phase(results, evaluation=research.judgement), 1)
-    return candidate
+    writer = replace(run, role="synthesizer", system="system_research", tools=SYNTHESIZING_TOOLS)
+    await run_phase(writer, synthesis_phase(results, evaluation=research.judgement), 1)
+    return run.candidate
 
 
-async def _plan(
-    context: SessionContext, candidate: Candidate, known: tuple[ResearchResult, ...]
-) -> ResearchPlan | GiveUp:
-    note = await _run_reader(context, candidate, "plan", planning_phase(known))
+async def _plan(run: CandidateRun, known: tuple[ResearchResult, ...]) -> ResearchPlan | GiveUp:
+    note = await _run_reader(run, "plan", planning_phase(known))
     if isinstance(note, ResearchPlan | GiveUp):
         return note
-    context.log.warn("The planner made no plan: the question is researched as a whole.")
-    whole = Subtopic(title="the whole question", question=context.task.issue)
-    return ResearchPlan(summary=context.task.issue, subtopics=(whole,))
+    run.log.warn("The planner made no plan: the question is researched as a whole.")
+    whole = Subtopic(title="the whole question", question=run.task.issue)
+    return ResearchPlan(summary=run.task.issue, subtopics=(whole,))
 
 
 class ResearchPart(Value):
@@ -83,9 +81,9 @@ class ResearchPart(Value):
     topic: Subtopic
     gap: str
 
-    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+    async def perform(self, run: CandidateRun) -> Note | None:
         spec = research_phase(self.topic, gap=self.gap)
-        return await _run_reader(context, candidate, self.name, spec, approach=self.topic.title)
+        return await _run_reader(run, self.name, spec, approach=self.topic.title)
 
 
 def _make_parts(number: int, topics: Sequence[Subtopic], *, gap: str = "") -> list[ResearchPart]:
@@ -99,8 +97,7 @@ def _make_parts(number: int, topics: Sequence[Subtopic], *, gap: str = "") -> li
 class _Research:
     """Results so far, and their newest evaluation."""
 
-    context: SessionContext
-    candidate: Candidate
+    run: CandidateRun
     known: tuple[ResearchResult, ...]
     """Results of an earlier session."""
     results: list[ResearchResult] = field(default_factory=list)
@@ -128,17 +125,17 @@ class _Research:
         self.results += [outcome.note for outcome in outcomes if isinstance(outcome.note, ResearchResult)]
         for outcome in unanswered:
             summary = outcome.note.summary if outcome.note is not None else "It handed over nothing."
-            name, reason = f"{self.candidate.id}/{outcome.part.name}", str(outcome.error or summary)
-            self.context.log.append(CandidateDropped(candidate=name, reason=reason))
+            name, reason = f"{self.run.candidate.id}/{outcome.part.name}", str(outcome.error or summary)
+            self.run.log.append(CandidateDropped(candidate=name, reason=reason))
         errors = [outcome.error for outcome in unanswered if outcome.error is not None]
         if not self.has_claims:
             if errors:
                 raise errors[-1]
             return ()
-        if number == self.context.task.iterations:
+        if number == self.run.task.iterations:
             if number > 1 or unanswered:
                 text = f"Round {number} was the last that is allowed: its findings are not judged."
-                self.context.log.warn(text)
+                self.run.log.warn(text)
             return ()
         return await self._find_gaps(number, [outcome.part.topic for outcome in unanswered])
 
@@ -146,9 +143,9 @@ class _Research:
         """Ask the evaluator; where it cannot be had, the report is written."""
         spec = evaluation_phase(unanswered, self.all_results)
         try:
-            note = await _run_reader(self.context, self.candidate, f"evaluate-{number}", spec)
+            note = await _run_reader(self.run, f"evaluate-{number}", spec)
         except (ModelError, LimitReached) as error:
-            self.context.log.warn(f"Nobody judged the findings: {error}")
+            self.run.log.warn(f"Nobody judged the findings: {error}")
             return ()
         if not isinstance(note, Evaluation):
             return ()
@@ -165,21 +162,19 @@ READERS: Mapping[str, tuple[str, tuple[Tool, ...]]] = {
 """Role and tools by the phase of a reader."""
 
 
-async def _run_reader(
-    context: SessionContext, candidate: Candidate, name: str, spec: PhaseSpec, *, approach: str = ""
-) -> Note | None:
+async def _run_reader(run: CandidateRun, name: str, spec: PhaseSpec, *, approach: str = "") -> Note | None:
     """Run one role in a conversation of its own over the candidate's worktree, and return its note."""
-    reader = candidate.model_copy(update={"id": f"{candidate.id}/{name}"})
+    reader = run.candidate.model_copy(update={"id": f"{run.candidate.id}/{name}"})
     role, tools = READERS[spec.phase.name]
     approach = approach or spec.phase.name
-    context.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
-    if (earlier := _interrupted_notes(context).get(reader.id)) is not None:
+    run.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
+    if (earlier := _interrupted_notes(run).get(reader.id)) is not None:
         if isinstance(earlier, ResearchResult):
-            earlier = await check_result(context, reader, earlier)
-        context.log.append(NoteMade(candidate=reader.id, phase=spec.phase.name, note=earlier, implied=True))
+            earlier = await check_result(run.on(reader), earlier)
+        run.log.append(NoteMade(candidate=reader.id, phase=spec.phase.name, note=earlier, implied=True))
         return earlier
-    reading = replace(context, role=role, system="system_research", tools=tools)
-    return await run_phase(reading, reader, spec, 1)
+    reading = replace(run, role=role, system="system_research", tools=tools)
+    return await run_phase(reading.on(reader), spec, 1)
 
 
 def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:
@@ -190,16 +185,16 @@ def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:
     return dict(earlier.research)
 
 
-async def _known_results(context: SessionContext, candidate: Candidate) -> tuple[ResearchResult, ...]:
+async def _known_results(run: CandidateRun) -> tuple[ResearchResult, ...]:
     """Return the findings of the session that this one continues, unless it goes on with that research.
 
     Their citations are checked again, because the repository may have changed.
     """
-    earlier = context.continued
-    if earlier is None or earlier.is_unfinished_research(context.task.issue):
+    earlier = run.continued
+    if earlier is None or earlier.is_unfinished_research(run.task.issue):
         return ()
     results = [note for note in earlier.research.values() if isinstance(note, ResearchResult)]
-    return tuple([await check_result(context, candidate, result) for result in results])
+    return tuple([await check_result(run, result) for result in results])
 
 
 FIRST_LOOK_CHARACTERS = 10_000
@@ -212,17 +207,17 @@ SHORT_COMMIT = 12
 def planning_phase(known: Sequence[ResearchResult]) -> PhaseSpec:
     """Return the phase that splits the question; `known` are findings of an earlier session."""
 
-    async def opening(context: SessionContext, reader: Candidate) -> str:
+    async def opening(run: CandidateRun) -> str:
         return render_prompt(
             "research_plan",
-            task=context.task,
-            instructions=context.instructions,
+            task=run.task,
+            instructions=run.instructions,
             known=known,
-            earlier=context.continued,
-            look=await _look(context, reader, context.task.issue, FIRST_LOOK_CHARACTERS),
+            earlier=run.continued,
+            look=await _look(run, run.task.issue, FIRST_LOOK_CHARACTERS),
         )
 
-    async def settle(_context: SessionContext, _reader: Candidate, state: PhaseState) -> Note | str | None:
+    async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
         if isinstance(state.note, ResearchPlan) and not state.note.subtopics and not known:
             return "A plan needs at least one part of the question: give `subtopics`."
         return state.note
@@ -234,14 +229,14 @@ def research_phase(topic: Subtopic, *, gap: str) -> PhaseSpec:
     """Return the phase of one researcher; `gap` is the judgement that asks for a further round, if any."""
     turns = 0
 
-    async def opening(context: SessionContext, reader: Candidate) -> str:
-        look = await _look(context, reader, f"{topic.title}\n{topic.question}", PART_LOOK_CHARACTERS)
-        return render_prompt("research", task=context.task, topic=topic, gap=gap, look=look)
+    async def opening(run: CandidateRun) -> str:
+        look = await _look(run, f"{topic.title}\n{topic.question}", PART_LOOK_CHARACTERS)
+        return render_prompt("research", task=run.task, topic=topic, gap=gap, look=look)
 
-    async def settle(context: SessionContext, reader: Candidate, state: PhaseState) -> Note | str | None:
+    async def settle(run: CandidateRun, state: PhaseState) -> Note | str | None:
         nonlocal turns
         if isinstance(state.note, ResearchResult):
-            return await check_result(context, reader, state.note)
+            return await check_result(run, state.note)
         turns += not state.entry
         if state.note is None and turns == RESEARCH.max_turns - 1:
             return "This is your last reply: hand over what you have found, and what is still open."
@@ -253,8 +248,8 @@ def research_phase(topic: Subtopic, *, gap: str) -> PhaseSpec:
 def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResult]) -> PhaseSpec:
     """Return the phase that judges the findings; `topics` are those of this round that nobody answered."""
 
-    async def opening(context: SessionContext, _reader: Candidate) -> str:
-        return render_prompt("evaluate", task=context.task, results=results, unanswered=topics)
+    async def opening(run: CandidateRun) -> str:
+        return render_prompt("evaluate", task=run.task, results=results, unanswered=topics)
 
     return PhaseSpec(phase=EVALUATE, opening=opening)
 
@@ -262,22 +257,20 @@ def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResul
 def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> PhaseSpec:
     """Return the phase that writes the report; its citations are checked as those of the researchers."""
 
-    async def opening(context: SessionContext, _candidate: Candidate) -> str:
-        return render_prompt("synthesize", task=context.task, results=results, evaluation=evaluation)
+    async def opening(run: CandidateRun) -> str:
+        return render_prompt("synthesize", task=run.task, results=results, evaluation=evaluation)
 
-    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
+    async def settle(run: CandidateRun, state: PhaseState) -> Note | None:
         if isinstance(state.note, ResearchReport):
-            checker = CitationChecker(context.workspace(candidate))
-            return await asyncio.to_thread(check_report, context, checker, state.note)
+            checker = CitationChecker(run.workspace(run.candidate))
+            return await asyncio.to_thread(check_report, run, checker, state.note)
         return state.note
 
     return PhaseSpec(phase=SYNTHESIZE, opening=opening, settle=settle)
 
 
-async def check_result(
-    context: SessionContext, candidate: Candidate, result: ResearchResult
-) -> ResearchResult:
-    checker = CitationChecker(context.workspace(candidate))
+async def check_result(run: CandidateRun, result: ResearchResult) -> ResearchResult:
+    checker = CitationChecker(run.workspace(run.candidate))
     claims, dropped = await asyncio.to_thread(check_claims, checker, result.claims)
     return result.model_copy(update={"claims": claims, "dropped": (*result.dropped, *dropped)})
 
@@ -301,8 +294,8 @@ def check_report(context: SessionContext, checker: CitationChecker, report: Rese
     return report.model_copy(update={**checked, "citations": counts})
 
 
-async def _look(context: SessionContext, reader: Candidate, text: str, characters: int) -> str:
-    workspace = context.workspace(reader)
+async def _look(run: CandidateRun, text: str, characters: int) -> str:
+    workspace = run.workspace(run.candidate)
     return (await asyncio.to_thread(issue_overview, workspace, text, (), characters)).text
 
 

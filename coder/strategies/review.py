@@ -17,7 +17,7 @@ from coder.core.verdict_summary import describe_example, summarize_failures
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, split_lines
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import CandidateRun, Strategy
 from coder.session.judging import judge_change
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.review import high_risk_paths
@@ -40,20 +40,18 @@ def review_and_repair(
     advice.
     """
 
-    async def run_and_review(context: SessionContext, candidate: Candidate) -> Candidate:
-        candidate = await strategy(context, candidate)
+    async def run_and_review(run: CandidateRun) -> Candidate:
+        run = run.on(await strategy(run))
         reviewed_tree, objectors = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
-            patch = await context.read_patch(candidate)
-            if patch.tree == reviewed_tree or not has_deliverable_change(context, candidate):
-                return candidate
-            verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
+            patch = await run.read_patch()
+            if patch.tree == reviewed_tree or not has_deliverable_change(run):
+                return run.candidate
+            verdict = candidate_verdicts(*run.own)[-1]
             reviewers = dict.fromkeys((*choose_reviewers(patch, verdict), *objectors))
             if not reviewers:
-                return candidate
-            reviews = await asyncio.gather(
-                *(try_review(context, candidate, reviewer) for reviewer in reviewers)
-            )
+                return run.candidate
+            reviews = await asyncio.gather(*(try_review(run, reviewer) for reviewer in reviewers))
             repairable = tuple(
                 review
                 for review in reviews
@@ -66,15 +64,15 @@ def review_and_repair(
                 if findings is not None and not findings.approve and reviewer != BEHAVIOR_REVIEWER
             )
             if not repairable or number > rounds:
-                return candidate
+                return run.candidate
             try:
-                await make_repair(repairable, patch)(context, candidate)
+                await make_repair(repairable, patch)(run)
             except (ModelError, LimitReached) as error:
-                context.log.warn(f"What was found is not fixed: {error}")
-            if not await is_judged_good(context, candidate):
-                await _roll_back(context, candidate, patch)
-                return candidate
-        return candidate
+                run.log.warn(f"What was found is not fixed: {error}")
+            if not await is_judged_good(run):
+                await _roll_back(run, patch)
+                return run.candidate
+        return run.candidate
 
     return run_and_review
 
@@ -82,23 +80,23 @@ def review_and_repair(
 def revise_flagged(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
     """Return a strategy that works on what the user flagged, and takes back what leaves no good change."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+    async def strategy(run: CandidateRun) -> Candidate:
         try:
-            await repair_findings(findings)(context, candidate)
+            await repair_findings(findings)(run)
         except (ModelError, LimitReached) as error:
-            context.log.warn(f"Your comments were not worked on: {error}")
-        if not await is_judged_good(context, candidate):
-            context.log.warn("What was made of your comments is no good: it is taken back.")
-            await _roll_back(context, candidate, patch)
-        return candidate
+            run.log.warn(f"Your comments were not worked on: {error}")
+        if not await is_judged_good(run):
+            run.log.warn("What was made of your comments is no good: it is taken back.")
+            await _roll_back(run, patch)
+        return run.candidate
 
     return strategy
 
 
-async def _roll_back(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
-    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    await judge_change(context, candidate, patch, named_tests(context.log.records, candidate.id))
+async def _roll_back(run: CandidateRun, patch: Patch) -> None:
+    await asyncio.to_thread(run.repository.rollback, run.candidate, patch.tree)
+    run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
+    await judge_change(run, patch, named_tests(*run.own))
 
 
 BEHAVIOR_REVIEWER = "behavior"
@@ -140,54 +138,54 @@ ISSUE_CHARACTERS, BEHAVIOR_DIFF_CHARACTERS = 1_200, 2_000
 """Shown beside changed answers, in a request of at most 1,500 tokens."""
 
 
-async def review_candidate(context: SessionContext, candidate: Candidate, reader: str) -> Findings | None:
+async def review_candidate(run: CandidateRun, reader: str) -> Findings | None:
     """Run one review in a fresh conversation; return its findings, None if it handed over none."""
-    forks = [record.event for record in context.log.records if isinstance(record.event, CandidateForked)]
-    own = [fork for fork in forks if fork.candidate.startswith(f"{candidate.id}/review-")]
+    forks = [record.event for record in run.log.records if isinstance(record.event, CandidateForked)]
+    own = [fork for fork in forks if fork.candidate.startswith(f"{run.candidate.id}/review-")]
     number = 1 + sum(fork.approach == reader for fork in own)
-    reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
-    context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
+    reviewer = run.candidate.model_copy(update={"id": f"{run.candidate.id}/review-{number}/{reader}"})
+    run.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
     is_behavior = reader == BEHAVIOR_REVIEWER
     review_context = replace(
-        context,
+        run,
         role="reviewer",
         system="system_review",
         tools=(hand_over_findings,) if is_behavior else REVIEWING_TOOLS,
     )
     spec = PhaseSpec(
         phase=REVIEW.model_copy(update={"max_turns": 2}) if is_behavior else REVIEW,
-        opening=lambda _context, _reviewer: _opening_message(context, candidate, reader),
+        opening=lambda _reviewing: _opening_message(run, reader),
     )
-    note = await run_phase(review_context, reviewer, spec, number)
+    note = await run_phase(review_context.on(reviewer), spec, number)
     return note if isinstance(note, Findings) else None
 
 
-async def try_review(context: SessionContext, candidate: Candidate, reader: str) -> Findings | None:
+async def try_review(run: CandidateRun, reader: str) -> Findings | None:
     """Return a reviewer's findings; a failed review is logged and does not stop the session."""
     try:
-        return await review_candidate(context, candidate, reader)
+        return await review_candidate(run, reader)
     except (ModelError, LimitReached) as error:
-        context.log.warn(f"The review by {reader} failed: {error}")
+        run.log.warn(f"The review by {reader} failed: {error}")
         return None
 
 
-async def _opening_message(context: SessionContext, candidate: Candidate, reader: str) -> str:
-    patch = await context.read_patch(candidate)
-    verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
+async def _opening_message(run: CandidateRun, reader: str) -> str:
+    patch = await run.read_patch()
+    verdict = candidate_verdicts(*run.own)[-1]
     if reader == BEHAVIOR_REVIEWER:
         hunks = (hunk for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
         diff = "\n".join(f"{hunk.path}\n{hunk.body}" for hunk in hunks)
         return render_prompt(
             "review_behavior",
-            issue=context.task.issue[:ISSUE_CHARACTERS],
+            issue=run.task.issue[:ISSUE_CHARACTERS],
             diff=cut_after_line(diff, BEHAVIOR_DIFF_CHARACTERS),
             rows="\n".join(map(describe_example, untested_examples(verdict))),
         )
-    excerpts = await asyncio.to_thread(change_excerpts, candidate, patch)
+    excerpts = await asyncio.to_thread(change_excerpts, run.candidate, patch)
     return render_prompt(
         "review",
         brief=render_prompt(f"review_{reader}"),
-        task=context.task,
+        task=run.task,
         diff=cut_after_line(patch.diff, DIFF_CHARACTERS),
         verdict=verdict,
         failure="" if verdict.is_deliverable else summarize_failures(verdict),
@@ -239,32 +237,28 @@ def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
 def repair_findings(findings: Sequence[ReviewFinding]) -> Strategy:
     """Return a strategy that repairs flagged places in one conversation, and changes no other files."""
 
-    async def opening(_context: SessionContext, _candidate: Candidate) -> str:
+    async def opening(_run: CandidateRun) -> str:
         return render_prompt("repair_flagged", findings=findings)
 
-    async def settle(_context: SessionContext, _candidate: Candidate, state: PhaseState) -> Note | str | None:
+    async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
         if state.changed and not state.entry:
             return state.note or Done(summary="")  # what the whole change does was said before
         if state.entry or state.note is None:
             return None
         return "Nothing was changed. Correct what was found, or hand_over(kind='give_up')."
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+    async def strategy(run: CandidateRun) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
-        restricted_context = replace(
-            context, workspace=lambda other: replace(context.workspace(other), only=only)
-        )
+        restricted_context = replace(run, workspace=lambda other: replace(run.workspace(other), only=only))
         specs = {**PHASE_SPECS, "repair": PhaseSpec(phase=REPAIR, opening=opening, settle=settle)}
-        return await follow_route({("repair", True): "verify"}, "repair", specs)(
-            restricted_context, candidate
-        )
+        return await follow_route({("repair", True): "verify"}, "repair", specs)(restricted_context)
 
     return strategy
 
 
-async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
-    text = await PHASE_SPECS["diagnose"].opening(context, candidate)
-    advice = await try_review(context, candidate, FAILURE_REVIEWER)
+async def _open_diagnose(run: CandidateRun) -> str:
+    text = await PHASE_SPECS["diagnose"].opening(run)
+    advice = await try_review(run, FAILURE_REVIEWER)
     return f"{text}\n\n{render_prompt('advice', advice=advice)}" if advice else text
 
 
@@ -278,13 +272,11 @@ ADVISED_PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
 def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> Strategy:
     """Return a strategy that judges an existing change and has it read; nothing is repaired."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        candidate = await judge(context, candidate)
-        patch = await context.read_patch(candidate)
-        verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
-        await asyncio.gather(
-            *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch, verdict))
-        )
-        return candidate
+    async def strategy(run: CandidateRun) -> Candidate:
+        run = run.on(await judge(run))
+        patch = await run.read_patch()
+        verdict = candidate_verdicts(*run.own)[-1]
+        await asyncio.gather(*(try_review(run, reviewer) for reviewer in choose_reviewers(patch, verdict)))
+        return run.candidate
 
     return strategy

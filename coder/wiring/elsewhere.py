@@ -15,7 +15,7 @@ from coder.core.errors import CoderError, LimitReached, ModelError
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Note
 from coder.core.task import Task
-from coder.core.values import Candidate, Patch
+from coder.core.values import Patch
 from coder.directories import sessions_directory, state_directory
 from coder.executors.calls import (
     CallEvent,
@@ -33,7 +33,7 @@ from coder.repo.bundles import make_bundle, unpack_bundle
 from coder.repo.git import Checkout
 from coder.repo.repository import SessionRepository
 from coder.sandbox.choice import require_backend
-from coder.session.context import RunElsewhere, SessionContext, StagePart
+from coder.session.context import CandidateRun, RunElsewhere, SessionContext, StagePart
 from coder.session.log import EventLog
 from coder.settings import Config
 from coder.wiring.project_runtime import ensure_trust
@@ -198,7 +198,7 @@ async def _perform(call: PartCall, session: SessionContext, directory: Path, emi
         candidate = repository.create_candidate(call.candidate.partition("/")[0])
         repository.adopt_change(candidate, call.change)
         try:
-            work = call.part.perform(context, candidate.model_copy(update={"id": call.candidate}))
+            work = call.part.perform(context.on(candidate.model_copy(update={"id": call.candidate})))
             note = await asyncio.wait_for(work, context.budget.seconds_left)
         except (LimitReached, ModelError) as caught:
             error = caught
@@ -235,24 +235,24 @@ class StageRunner:
         self._setup, self._repository = setup, repository
         return self._run
 
-    async def _run(self, context: SessionContext, candidate: Candidate, part: StagePart) -> Note | None:
+    async def _run(self, run: CandidateRun, part: StagePart) -> Note | None:
         """Run a part on a worker, and give the candidate its change and its records.
 
         Raises:
             LimitReached, ModelError: the part ended so, or its worker was lost too often.
         """
-        call = await asyncio.to_thread(self._make_call, context, candidate, part)
+        call = await asyncio.to_thread(self._make_call, run, part)
         loop, stop = asyncio.get_running_loop(), Event()
         counted: dict[int, int] = {}
 
         def report(event: CallEvent[PartResult]) -> None:
-            loop.call_soon_threadsafe(_report, context, candidate.id, counted, event)
+            loop.call_soon_threadsafe(_report, run, counted, event)
 
         try:
             result = await loop.run_in_executor(self._threads, self._perform, call, report, stop)
         finally:
             stop.set()
-        await self._take_over(context, candidate, call, result, counted)
+        await self._take_over(run, call, result, counted)
         if result.limit:
             raise LimitReached(result.limit, result.problem)  # type: ignore[arg-type]
         if result.problem:
@@ -271,17 +271,17 @@ class StageRunner:
             report(event)
         raise ModelError(f"{call.candidate} was stopped.")
 
-    def _make_call(self, context: SessionContext, candidate: Candidate, part: StagePart) -> PartCall:
-        repository, remaining = self._repository, context.budget.limits_left
+    def _make_call(self, run: CandidateRun, part: StagePart) -> PartCall:
+        repository, remaining = self._repository, run.budget.limits_left
         if not self._executor.is_local and self._clone is None:
             checkout = repository.user_checkout
             self._clone = ClonedRepository.share(checkout, {repository.base}, self._executor)
         limits = {name: getattr(remaining, name) for name in ("usd", "tokens", "seconds", "requests")}
-        task, config = context.task, self._setup.config
+        task, config = run.task, self._setup.config
         budget = task.budget.model_copy(update=limits)
-        owner = candidate.model_copy(update={"id": candidate.id.partition("/")[0]})
+        owner = run.candidate.model_copy(update={"id": run.candidate.id.partition("/")[0]})
         return PartCall(
-            config=config.model_copy(update={"max_usd": remaining.usd, "model": context.models.model.name}),
+            config=config.model_copy(update={"max_usd": remaining.usd, "model": run.models.model.name}),
             unsafe=self._setup.backend is None,
             unpriced=budget.unpriced,
             clone=self._clone,
@@ -289,16 +289,15 @@ class StageRunner:
             task=task.model_copy(
                 update={"base": repository.base, "budget": budget, "continues": "", "dry_run": True}
             ),
-            candidate=candidate.id,
+            candidate=run.candidate.id,
             change=repository.candidate_patch(owner),
-            records=tuple(record.model_dump_json() for record in context.log.records),
-            fields={name: getattr(context, name) for name in ("role", "continued", "hints")},
+            records=tuple(record.model_dump_json() for record in run.log.records),
+            fields={name: getattr(run, name) for name in ("role", "continued", "hints")},
         )
 
     async def _take_over(
         self,
-        context: SessionContext,
-        candidate: Candidate,
+        run: CandidateRun,
         call: PartCall,
         result: PartResult,
         counted: Mapping[int, int],
@@ -310,39 +309,37 @@ class StageRunner:
         """
         for name, output in result.files.items():
             if name != LOG:
-                context.store.store_blob(output.decode("utf-8", "surrogateescape"))
+                run.store.store_blob(output.decode("utf-8", "surrogateescape"))
         is_changed = result.change.tree != call.change.tree
         if is_changed:
-            await asyncio.to_thread(self._repository.adopt_change, candidate, result.change)
+            await asyncio.to_thread(self._repository.adopt_change, run.candidate, result.change)
         numbers = dict(counted)
         for record in parse_log(result.files):
             if record.number in numbers:
                 continue
             if isinstance(record.event, events.BudgetSpent):  # its line was lost on the way
-                numbers[record.number] = _count_spending(context, record.event)
+                numbers[record.number] = _count_spending(run, record.event)
                 continue
             event = _renumber(record.event, numbers, known=len(call.records))
-            numbers[record.number] = context.log.append(event).number
+            numbers[record.number] = run.log.append(event).number
         if is_changed:
-            await asyncio.to_thread(self._repository.checkpoint, candidate, f"Change {candidate.id}")
+            await asyncio.to_thread(self._repository.checkpoint, run.candidate, f"Change {run.candidate.id}")
 
 
-def _report(
-    context: SessionContext, name: str, counted: dict[int, int], event: CallEvent[PartResult]
-) -> None:
+def _report(run: CandidateRun, counted: dict[int, int], event: CallEvent[PartResult]) -> None:
     """Show what a part does, and count what it pays for: `counted` has the numbers of such records here."""
     match event:
         case CallStarted(worker=worker):
-            context.log.append(events.ToolStreamed(candidate=name, text=f"runs on {worker}"))
+            run.log.append(events.ToolStreamed(candidate=run.candidate.id, text=f"runs on {worker}"))
         case CallOutput(text=line):
             record = events.Record.model_validate_json(line)
             if isinstance(record.event, events.BudgetSpent):
-                counted[record.number] = _count_spending(context, record.event)
+                counted[record.number] = _count_spending(run, record.event)
             elif text := _describe_progress(record.event):
-                context.log.append(events.ToolStreamed(candidate=name, text=text))
+                run.log.append(events.ToolStreamed(candidate=run.candidate.id, text=text))
         case CallRestarted(reason=reason):
             counted.clear()
-            context.log.warn(f"The worker of {name} was lost ({reason}): it begins anew.")
+            run.log.warn(f"The worker of {run.candidate.id} was lost ({reason}): it begins anew.")
 
 
 def _count_spending(context: SessionContext, event: events.BudgetSpent) -> int:

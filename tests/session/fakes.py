@@ -384,6 +384,6 @@ def run_strategy(
     first = candidate or context.repository.create_candidate("c1")
 
     async def scenario() -> Candidate:
-        return await strategy(context, first)
+        return await strategy(context.on(first))
 
     return asyncio.run(scenario())

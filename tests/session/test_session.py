@@ -31,7 +31,7 @@ from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.session.continuation import read_continuation
 from coder.session.judging import judge_change
 from coder.session.session import LAST_SECONDS, Session
@@ -110,11 +110,11 @@ def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=verifier)
     context = replace(context, task=context.task.model_copy(update={"unrelated_tests": ("t.py::test_b",)}))
 
-    async def change_and_verify(context: SessionContext, candidate: Candidate) -> Candidate:
+    async def change_and_verify(run: CandidateRun) -> Candidate:
         (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
-        change = context.repository.candidate_patch(candidate)
-        await judge_change(context, candidate, change, ())
-        return candidate
+        change = run.repository.candidate_patch(run.candidate)
+        await judge_change(run, change, ())
+        return run.candidate
 
     session_end = run_session(context, change_and_verify)
     assert session_end.delivery is not None
@@ -130,11 +130,11 @@ def test_judgement_on_head_raises_no_word(tmp_path: Path, effect: Effect, kind: 
     context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=FakeVerifier(verdicts=[PROVEN]))
     known = Finding(rule="undecided-edits", effect=effect, text="the tests do not decide between 2 edits")
 
-    async def change_and_verify(context: SessionContext, candidate: Candidate) -> Candidate:
+    async def change_and_verify(run: CandidateRun) -> Candidate:
         (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
-        change = context.repository.candidate_patch(candidate)
-        await judge_change(context, candidate, change, (), findings=(known,))
-        return candidate
+        change = run.repository.candidate_patch(run.candidate)
+        await judge_change(run, change, (), findings=(known,))
+        return run.candidate
 
     session_end = run_session(context, change_and_verify)
     assert session_end.kind is kind
@@ -169,7 +169,7 @@ def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
 
 
 def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
-    async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
+    async def raise_error(_run: CandidateRun) -> Candidate:
         raise ZeroDivisionError("ours")
 
     context = kit(tmp_path)
@@ -180,7 +180,7 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
 
 
 def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
-    async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
+    async def raise_error(_run: CandidateRun) -> Candidate:
         raise GitError("git is gone")
 
     assert run_session(kit(tmp_path), raise_error).summary == "coder failed: git is gone"
@@ -192,10 +192,10 @@ def test_stopped_session_kills_processes_and_tells_whether_it_changed_files(
 ) -> None:
     context = kit(tmp_path)
 
-    async def endless(kit: SessionContext, candidate: Candidate) -> Candidate:
-        kit.log.append(FilesChanged(candidate=candidate.id, paths=paths, diff="a diff" if paths else ""))
+    async def endless(run: CandidateRun) -> Candidate:
+        run.log.append(FilesChanged(candidate=run.candidate.id, paths=paths, diff="a diff" if paths else ""))
         await asyncio.Event().wait()
-        return candidate
+        return run.candidate
 
     session_end = run_session(
         context, endless, react=lambda event: Stop() if isinstance(event, FilesChanged) else None

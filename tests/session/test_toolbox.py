@@ -13,7 +13,7 @@ from coder.core.phases import EDIT, EXPLAIN, LOCATE, Phase, Policy
 from coder.core.values import Candidate
 from coder.permissions.command_rules import Rule
 from coder.session.approval import Approval, Permissions
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.session.phase import OUTPUT_CHARACTERS, add_user_message, run_call, truncate_output
 from tests.builders import write
 from tests.session.fakes import FakeStore, events, kit
@@ -32,7 +32,7 @@ def run_tool_call(
     context: SessionContext, tool_call: ToolCall, phase: Phase = LOCATE
 ) -> tuple[ToolFinished, Note | None]:
     candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
-    note = asyncio.run(run_call(context, candidate, phase, tool_call))
+    note = asyncio.run(run_call(context.on(candidate), phase, tool_call))
     tool_result = context.log.records[-1].event
     assert isinstance(tool_result, ToolFinished)
     return tool_result, note
@@ -152,7 +152,7 @@ def run_reply(
     before = len(context.log.records)
 
     async def scenario() -> None:
-        work = asyncio.ensure_future(_run_all(context, candidate, calls))
+        work = asyncio.ensure_future(_run_all(context.on(candidate), calls))
         while option is not None and not work.done():
             await asyncio.sleep(0)
             for question in _questions(context, before):
@@ -165,9 +165,9 @@ def run_reply(
     return _questions(context, before)
 
 
-async def _run_all(context: SessionContext, candidate: Candidate, calls: list[ToolCall]) -> None:
+async def _run_all(run: CandidateRun, calls: list[ToolCall]) -> None:
     for wish in calls:
-        await run_call(context, candidate, EDIT, wish)
+        await run_call(run, EDIT, wish)
 
 
 def _questions(context: SessionContext, since: int) -> list[QuestionAsked]:
@@ -189,7 +189,7 @@ async def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) 
     context = kit(tmp_path, attended=True)
     candidate = Candidate(id="c1", worktree=tmp_path, base="base")
     context.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=(run("make docs"),))))
-    work = asyncio.ensure_future(run_call(context, candidate, EDIT, run("make docs")))
+    work = asyncio.ensure_future(run_call(context.on(candidate), EDIT, run("make docs")))
     async for record in context.log.follow():
         if isinstance(record.event, QuestionAsked):
             question = record.event.question
@@ -221,7 +221,7 @@ def test_file_is_read_once_something_has_named_it(tmp_path: Path, text: str, is_
         {"shop/cart.py": "class Cart:\n    total = 1\n\n    def add(self):\n        pay()\n"},
     )
     candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
-    add_user_message(context, candidate, text)
+    add_user_message(context.on(candidate), text)
     for shown in (is_named, True):  # what the outline has named is open
         tool_result, _ = run_tool_call(context, call("read", {"path": "shop/cart.py"}))
         assert ("pay()" in tool_result.message.text) is shown

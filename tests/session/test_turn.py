@@ -16,8 +16,8 @@ from tests.session.fakes import events, kit, with_models
 
 def request_text(context: SessionContext) -> str:
     candidate = context.repository.create_candidate("c1")
-    add_user_message(context, candidate, "Fix it.")
-    return asyncio.run(run_turn(context, candidate)).message.text
+    add_user_message(context.on(candidate), "Fix it.")
+    return asyncio.run(run_turn(context.on(candidate))).message.text
 
 
 def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_model_that_accepts_no_images_is_told_of_them(tmp_path: Path) -> None:
     context = with_models(kit(tmp_path), model=model)
     candidate = context.repository.create_candidate("c1")
     image = Image(name="a.gif", media_type="image/gif", base64="R0lGODlh")
-    add_user_message(context, candidate, "Look.", [image])
-    asyncio.run(run_turn(context, candidate))
+    add_user_message(context.on(candidate), "Look.", [image])
+    asyncio.run(run_turn(context.on(candidate)))
     (message,) = model.requests[0].messages
     assert message == UserMessage(text="Look.\n\n[Not sent to you, because you accept no images: a.gif]")
 

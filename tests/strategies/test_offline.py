@@ -585,5 +585,5 @@ async def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> No
             return super().decide(patch)
 
     context = offline_context(tmp_path, proposals(2), verifier=Slow(), issue=f"{RED.id} fails")
-    await search_repair()(context, context.repository.create_candidate("c1"))
+    await search_repair()(context.on(context.repository.create_candidate("c1")))
     assert has_searched.is_set()

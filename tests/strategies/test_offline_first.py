@@ -11,7 +11,7 @@ from coder.core.ports import Progress
 from coder.core.values import Candidate, Proposals
 from coder.core.verdict import IssueTie, MutationReport, TestReport, Verdict, VerdictKind
 from coder.prompting import render_prompt
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeVerifier, events, run_strategy
 from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals
@@ -23,9 +23,9 @@ def fallback_calls(context: SessionContext) -> list[SessionContext]:
     """Return the contexts with which the strategy behind the search was called."""
     kits: list[SessionContext] = []
 
-    async def fallback(kit: SessionContext, candidate: Candidate) -> Candidate:
-        kits.append(kit)
-        return candidate
+    async def fallback(run: CandidateRun) -> Candidate:
+        kits.append(run)
+        return run.candidate
 
     run_strategy(offline_first(fallback), context)
     return kits

@@ -30,7 +30,7 @@ async def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_pa
     (tmp_path / "server.py").write_text("def serve():\n    return open('address')\n")
 
     async def open_phase(phase: PhaseName) -> str:
-        return await PHASE_SPECS[phase].opening(context, candidate)
+        return await PHASE_SPECS[phase].opening(context.on(candidate))
 
     phases: tuple[PhaseName, ...] = ("locate", "reproduce")
     for phase in phases:
@@ -55,7 +55,7 @@ async def test_slow_suite_is_told_once(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=report)
     context = offline_context(tmp_path, Proposals(), verifier=verifier)
     for verifier.report in (report, near, cut):
-        await measure_baseline(context, context.repository.create_candidate("c1"))
+        await measure_baseline(context.on(context.repository.create_candidate("c1")))
     measured = [r.event for r in context.log.records if isinstance(r.event, BaselineMeasured)]
     assert [event.problem for event in measured] == [slow.text]
 
@@ -63,6 +63,6 @@ async def test_slow_suite_is_told_once(tmp_path: Path) -> None:
 async def test_first_message_says_what_the_issues_example_gives(tmp_path: Path) -> None:
     verifier = FakeVerifier(examples=("`value()` gives 1",))
     context = offline_context(tmp_path, Proposals(), verifier=verifier, issue="value() is wrong")
-    message = await PHASE_SPECS["locate"].opening(context, context.repository.create_candidate("c1"))
+    message = await PHASE_SPECS["locate"].opening(context.on(context.repository.create_candidate("c1")))
     heading = "# The issue's example, run on the untouched code"
     assert "- `value()` gives 1" in message[message.index(heading) :]

@@ -58,11 +58,11 @@ def test_user_and_model_exclude_tests_but_not_the_commanded_one(tmp_path: Path) 
     note = Done(summary="s", unrelated_tests=("t.py::wording", "t.py::test_a"))
     context.log.append(NoteMade(candidate="c1", phase="edit", note=note))
     candidate = context.repository.create_candidate("c1")
-    assert excluded_tests(context, candidate) == ("t.py::old", "t.py::wording")
+    assert excluded_tests(context.on(candidate)) == ("t.py::old", "t.py::wording")
 
 
 def test_ids_of_sample_output_request_nothing(tmp_path: Path) -> None:
     issue = "tests/test_a.py::test_a fails; pytest prints `test_sample.py::test_answer FAILED`"
     context = kit(tmp_path, issue=issue)
     candidate = context.repository.create_candidate("c1")
-    assert requested_tests(context, candidate) == ("tests/test_a.py::test_a",)
+    assert requested_tests(context.on(candidate)) == ("tests/test_a.py::test_a",)

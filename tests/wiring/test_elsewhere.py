@@ -12,9 +12,9 @@ from coder.core.events import BudgetSpent, CandidateForked, Warned
 from coder.core.messages import Usage, UsageTotals
 from coder.core.notes import Done
 from coder.core.task import Budget, Task
-from coder.core.values import Candidate, Value
+from coder.core.values import Value
 from coder.repo.repository import SessionRepository
-from coder.session.context import SessionContext, run_part
+from coder.session.context import CandidateRun, SessionContext, run_part
 from coder.settings import Config
 from coder.wiring.elsewhere import PartResult, StageRunner
 from coder.wiring.session import SessionSetup, choose_approach
@@ -28,16 +28,16 @@ class WritingPart(Value):
 
     text: str = ""
 
-    async def perform(self, context: SessionContext, candidate: Candidate) -> Done:
+    async def perform(self, run: CandidateRun) -> Done:
         if not self.text:
             raise LimitReached("tokens", "no tokens are left")
-        file = candidate.worktree / "new.txt"
+        file = run.candidate.worktree / "new.txt"
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         file.write_text(f"{before}{self.text}\n", encoding="utf-8")
         usage = Usage(input_tokens=5, output_tokens=1, cost_usd=Decimal("0.25"))
-        context.log.append(BudgetSpent(candidate=candidate.id, usage=usage, total=UsageTotals()))
-        context.log.append(Warned(text=f"after {len(context.log.records)} records"))
-        context.log.append(CandidateForked(candidate="c9", position=context.log.records[-1].number))
+        run.log.append(BudgetSpent(candidate=run.candidate.id, usage=usage, total=UsageTotals()))
+        run.log.append(Warned(text=f"after {len(run.log.records)} records"))
+        run.log.append(CandidateForked(candidate="c9", position=run.log.records[-1].number))
         return Done(summary=self.text)
 
 
@@ -66,7 +66,7 @@ def open_and_run(
 
         async def run_all() -> None:
             for text in texts:
-                note = await run_part(context, candidate, WritingPart(text=text))
+                note = await run_part(context.on(candidate), WritingPart(text=text))
                 assert note == Done(summary=text)
 
         asyncio.run(run_all())

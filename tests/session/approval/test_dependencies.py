@@ -65,7 +65,7 @@ async def test_installs_nothing_without_approval(
     installer = FakeEquipment(verifier, problem, system_package=system_package)
     context = replace(kit(tmp_path, verifier=verifier, attended=True), installer=installer)
     candidate = context.repository.create_candidate("c1")
-    asking = asyncio.ensure_future(ensure_dependencies(context, candidate, LACKING))
+    asking = asyncio.ensure_future(ensure_dependencies(context.on(candidate), LACKING))
     async for record in context.log.follow():
         if isinstance(record.event, QuestionAsked):
             await asyncio.sleep(0)
@@ -89,7 +89,7 @@ async def test_setting_installs_without_asking(tmp_path: Path, *, attended: bool
         kit(tmp_path, verifier=verifier, attended=attended), installer=installer, installs_packages=is_allowed
     )
     candidate = context.repository.create_candidate("c1")
-    report = await ensure_dependencies(context, candidate, LACKING)
+    report = await ensure_dependencies(context.on(candidate), LACKING)
     (warning,) = texts(context.log, Warned)
     assert (report, installer.installed) == ((WHOLE, ["answers"]) if is_allowed else (LACKING, []))
     assert ("It is installed" if is_allowed else "--install") in warning

@@ -77,4 +77,4 @@ def test_message_is_written_once_and_amended(
         note = Done(summary=text) if text else Diagnosis(summary="All wrong.", start_over=True)
         context.log.append(NoteMade(candidate="c1", phase=phase, note=note))
     candidate = Candidate(id="c1", worktree=tmp_path, base="")
-    assert summarize_change(context, candidate) == message
+    assert summarize_change(context.on(candidate)) == message

@@ -390,7 +390,7 @@ async def test_edits_of_tests_in_a_given_change_are_accepted_at_the_terminal(
 ) -> None:
     context = kit(tmp_path, verifier=FakeVerifier([PROVEN]), attended=bool(answer))
     candidate = context.repository.create_candidate("c1")
-    asking = asyncio.ensure_future(offer_acceptance(context, candidate, CONTRADICTED))
+    asking = asyncio.ensure_future(offer_acceptance(context.on(candidate), CONTRADICTED))
     if answer:
         async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked):

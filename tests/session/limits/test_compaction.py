@@ -44,7 +44,7 @@ def converse(context: SessionContext, outputs: Sequence[str], *, name: str = "re
 
     async def run() -> None:
         for text in outputs:
-            reply = await run_turn(context, candidate)
+            reply = await run_turn(context.on(candidate))
             (call,) = reply.message.calls
             context.log.append(ToolStarted(candidate="c1", call=call))
             message = ToolMessage(call_id=call.id, name=name, text=text)
@@ -56,7 +56,7 @@ def converse(context: SessionContext, outputs: Sequence[str], *, name: str = "re
 def start(context: SessionContext, issue: str = ISSUE) -> Candidate:
     candidate = context.repository.create_candidate("c1")
     context.log.append(CandidateForked(candidate="c1"))
-    add_user_message(context, candidate, issue)
+    add_user_message(context.on(candidate), issue)
     return candidate
 
 
@@ -91,13 +91,13 @@ def test_long_session_fits_into_small_window(tmp_path: Path) -> None:
     context, model = window_context(tmp_path, turns)
     candidate = start(context)
     context.log.append(PlanAnswered(question="q1", plan=PLAN, by="person"))
-    add_user_message(context, candidate, f"# The plan\n{PLAN.summary}")
+    add_user_message(context.on(candidate), f"# The plan\n{PLAN.summary}")
     failures = {}
     for number in range(turns):
         if number in (30, 70):
             context.log.append(Verified(candidate="c1", attempt=1, verdict=STILL_RED))
             failures[number] = f"test_{number} fails: assert 0 == {number}"
-            add_user_message(context, candidate, failures[number])
+            add_user_message(context.on(candidate), failures[number])
         converse(context, [f"line {number}\n" * (8_000 // len(f"line {number}\n"))])
     assert len(context.log.records) >= 400
     for number, request in enumerate(model.requests):
@@ -150,7 +150,7 @@ def test_window_of_unknown_size_is_learnt(tmp_path: Path) -> None:
     context = with_models(kit(tmp_path), model=model)
     candidate = start(context)
     converse(context, ["x" * 9_000] * 6)
-    assert asyncio.run(run_turn(context, candidate)).message.text == "Yes."
+    assert asyncio.run(run_turn(context.on(candidate))).message.text == "Yes."
     assert size(context, model.requests[-1]) < size(context, model.requests[-2])
     assert context.models.context_limits
 
@@ -161,7 +161,7 @@ def test_note_says_what_was_found_changed_and_added(tmp_path: Path) -> None:
     context.log.append(
         NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="The rest is lost in clock.py:3"))
     )
-    add_user_message(context, candidate, "The person adds: keep the signature")
+    add_user_message(context.on(candidate), "The person adds: keep the signature")
     converse(context, ["y" * 2_000] * 60)
     last = model.requests[-1].messages
     note = last[1].text
@@ -188,7 +188,7 @@ def test_compacted_conversation_is_continued_as_it_was_sent(tmp_path: Path) -> N
     following, _ = window_context(tmp_path, 30)
     following.log.append(CandidateForked(candidate="c1"))
     following.log.append(ConversationContinued(candidate="c1", session="s", messages=sent))
-    add_user_message(following, Candidate(id="c1", worktree=tmp_path, base="base"), "And now the days")
+    add_user_message(following.on(Candidate(id="c1", worktree=tmp_path, base="base")), "And now the days")
     converse(following, ["z" * 6_000] * 30)
     for request in following.model.requests:  # type: ignore[attr-defined]
         assert any("And now the days" in message.text for message in request.messages)

@@ -98,7 +98,7 @@ def test_one_budget_holds_for_all(
 
     async def run() -> bool:
         try:
-            await build_components(rounds=1)(context, candidate)
+            await build_components(rounds=1)(context.on(candidate))
         except LimitReached:
             return False
         return True

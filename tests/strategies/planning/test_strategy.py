@@ -12,7 +12,7 @@ from coder.core.values import Candidate
 from coder.core.verdict import TestReport
 from coder.models.scripted import ScriptedCall, ScriptedModel
 from coder.models.scripted import ScriptStep as Scene
-from coder.session.context import SessionContext
+from coder.session.context import CandidateRun, SessionContext
 from coder.strategies.plan import plan_and_execute
 from tests.session.fakes import RED, events, kit
 
@@ -33,8 +33,8 @@ def edit_scene(value: int, was: int = 1) -> Scene:
     return Scene(text="Changed.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-async def do_nothing(_kit: SessionContext, candidate: Candidate) -> Candidate:
-    return candidate
+async def do_nothing(run: CandidateRun) -> Candidate:
+    return run.candidate
 
 
 def run_plan(context: SessionContext, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
@@ -49,7 +49,7 @@ def run_plan(context: SessionContext, answer: Plan | None = None) -> tuple[list[
         person = asyncio.ensure_future(answer_questions())
         context.log.append(CandidateForked(candidate="c1"))
         await plan_and_execute(finish=do_nothing, explain=do_nothing)(
-            context, context.repository.create_candidate("c1")
+            context.on(context.repository.create_candidate("c1"))
         )
         context.log.close()
         await person

@@ -81,7 +81,7 @@ def run(
     context = replace(context, task=task, continued=continued)
     candidate = context.repository.create_candidate("c1")
     context.log.append(CandidateForked(candidate="c1"))
-    asyncio.run(research_question(context, candidate))
+    asyncio.run(research_question(context.on(candidate)))
     return context
 
 
@@ -248,7 +248,7 @@ def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Pa
         research={"c1/research-1/1": ResearchResult(summary="Known already.")},
     )
     context = replace(kit(tmp_path, [ScriptStep(text="It is 1.")], issue="And why?"), continued=earlier)
-    asyncio.run(answer_question(context, context.repository.create_candidate("c1")))
+    asyncio.run(answer_question(context.on(context.repository.create_candidate("c1"))))
     (request,) = context.model.requests  # type: ignore[attr-defined]
     assert "Known already." in request.messages[0].text
     assert request.system.startswith("You answer questions")

@@ -11,7 +11,7 @@ from coder.core.state import candidate_verdicts
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import BehaviorExample, BehaviorReport
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import CandidateRun, Strategy
 from coder.session.judging import judge_change
 from coder.strategies.candidate_status import is_judged_good
 from coder.strategies.review import review_and_repair, risk_reviewers
@@ -25,13 +25,13 @@ OBJECTION = ScriptStep(calls=(ScriptedCall(name="hand_over", arguments=OPINION),
 def edit_strategy(value: int, *, verified: bool = True, error: Exception | None = None) -> Strategy:
     """Return a strategy that changes a.py, and has it verified or raises an error."""
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        (candidate.worktree / "a.py").write_text(f"VALUE = {value}\n")
+    async def strategy(run: CandidateRun) -> Candidate:
+        (run.candidate.worktree / "a.py").write_text(f"VALUE = {value}\n")
         if error:
             raise error
         if verified:
-            await judge_change(context, candidate, context.repository.candidate_patch(candidate), ())
-        return candidate
+            await judge_change(run, run.repository.candidate_patch(run.candidate), ())
+        return run.candidate
 
     return strategy
 
@@ -58,8 +58,8 @@ async def test_undoes_failed_repair_and_keeps_proof(
     strategy = review_and_repair(
         edit_strategy(2), mend, choose_reviewers=lambda _patch, _verdict: ("tests",), rounds=2
     )
-    await strategy(context, candidate)
-    assert await is_judged_good(context, candidate)
+    await strategy(context.on(candidate))
+    assert await is_judged_good(context.on(candidate))
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert candidate_verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
     assert texts(context.log, Warned) == warnings
@@ -79,7 +79,7 @@ async def test_contradicted_behavior_is_repaired_after_one_small_request(tmp_pat
 
     candidate = context.repository.create_candidate("c1")
     strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=risk_reviewers, rounds=1)
-    await strategy(context, candidate)
+    await strategy(context.on(candidate))
     assert repaired == ["It fails for none."]
     assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
     model = context.models.model

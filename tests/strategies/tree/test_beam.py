@@ -8,7 +8,7 @@ from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, M
 from coder.core.task import Budget
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import CandidateRun, SessionContext, Strategy
 from coder.strategies.tree import APPROACHES, best_of, fork_branches
 from tests.session.fakes import PROVEN, RED, STILL_RED, ForkingRepository, events, kit
 
@@ -18,26 +18,26 @@ def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: lis
     left, it waits forever.
     """
 
-    async def strategy(kit: SessionContext, candidate: Candidate) -> Candidate:
-        calls.append(candidate.id)
-        await asyncio.sleep(0.05 * int(candidate.id[1:]))
-        if not outcomes[candidate.id]:
+    async def strategy(run: CandidateRun) -> Candidate:
+        calls.append(run.candidate.id)
+        await asyncio.sleep(0.05 * int(run.candidate.id[1:]))
+        if not outcomes[run.candidate.id]:
             await asyncio.Event().wait()
-        outcome = outcomes[candidate.id].pop(0)
+        outcome = outcomes[run.candidate.id].pop(0)
         if isinstance(outcome, Exception):
             raise outcome
-        (candidate.worktree / "a.py").write_text(f"VALUE = '{candidate.id} {len(calls)}'\n")
-        patch = kit.repository.candidate_patch(candidate)
+        (run.candidate.worktree / "a.py").write_text(f"VALUE = '{run.candidate.id} {len(calls)}'\n")
+        patch = run.repository.candidate_patch(run.candidate)
         verdict = outcome.model_copy(update={"tree": patch.tree})
-        kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))
-        return candidate
+        run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
+        run.log.append(Verified(candidate=run.candidate.id, attempt=1, verdict=verdict))
+        return run.candidate
 
     return strategy
 
 
-async def do_nothing(kit: SessionContext, candidate: Candidate) -> Candidate:
-    return candidate
+async def do_nothing(run: CandidateRun) -> Candidate:
+    return run.candidate
 
 
 def run_beam(
@@ -57,7 +57,7 @@ def run_beam(
     async def scenario() -> Candidate:
         trunk = context.repository.create_candidate("c1")
         context.log.append(CandidateForked(candidate="c1"))
-        return await strategy(context, trunk)
+        return await strategy(context.on(trunk))
 
     return asyncio.run(scenario()), context, calls
 
@@ -93,7 +93,7 @@ async def test_branches_differ_by_approach(tmp_path: Path) -> None:
     context = replace(kit(tmp_path), repository=ForkingRepository(root=tmp_path))
     trunk = context.repository.create_candidate("c1")
     context.log.append(CandidateForked(candidate="c1"))
-    kits = await fork_branches(context, trunk, 3)
+    kits = await fork_branches(context.on(trunk), 3)
     assert [branch.id for branch in kits] == ["c1", "c2", "c3"]
     approaches = [event.approach for event in events(context.log, CandidateForked)]
     assert approaches == ["", *APPROACHES[:2]]
