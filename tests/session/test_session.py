@@ -31,7 +31,7 @@ from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
-from coder.session.context import CandidateRun, SessionContext
+from coder.session.context import CandidateRun, SessionContext, Strategy
 from coder.session.continuation import read_continuation
 from coder.session.judging import judge_change
 from coder.session.session import LAST_SECONDS, Session
@@ -102,6 +102,15 @@ def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
     )
 
 
+def change_and_verify(*findings: Finding) -> Strategy:
+    async def strategy(run: CandidateRun) -> Candidate:
+        (run.candidate.worktree / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
+        await judge_change(run, await run.read_patch(), (), findings=findings)
+        return run.candidate
+
+    return strategy
+
+
 def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     """The bug is uncommitted: on plain HEAD no test of the fix is red."""
     shown = UNTESTED.model_copy(update={"reason": "A red test turned green.", "targets": (RED.id,)})
@@ -110,13 +119,7 @@ def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=verifier)
     context = replace(context, task=context.task.model_copy(update={"unrelated_tests": ("t.py::test_b",)}))
 
-    async def change_and_verify(run: CandidateRun) -> Candidate:
-        (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
-        change = run.repository.candidate_patch(run.candidate)
-        await judge_change(run, change, ())
-        return run.candidate
-
-    session_end = run_session(context, change_and_verify)
+    session_end = run_session(context, change_and_verify())
     assert session_end.delivery is not None
     assert session_end.delivery.needs_uncommitted_work
     assert (session_end.summary, repository.deliveries) == ("A red test turned green.", [])
@@ -130,13 +133,7 @@ def test_judgement_on_head_raises_no_word(tmp_path: Path, effect: Effect, kind: 
     context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=FakeVerifier(verdicts=[PROVEN]))
     known = Finding(rule="undecided-edits", effect=effect, text="the tests do not decide between 2 edits")
 
-    async def change_and_verify(run: CandidateRun) -> Candidate:
-        (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
-        change = run.repository.candidate_patch(run.candidate)
-        await judge_change(run, change, (), findings=(known,))
-        return run.candidate
-
-    session_end = run_session(context, change_and_verify)
+    session_end = run_session(context, change_and_verify(known))
     assert session_end.kind is kind
     assert session_end.verdict is not None and known in session_end.verdict.findings
 
@@ -168,22 +165,17 @@ def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
     assert "pip install pytest" in session_end.summary
 
 
-def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError("ours"), GitError("git is gone")])
+def test_internal_error_ends_as_failed(tmp_path: Path, error: Exception) -> None:
     async def raise_error(_run: CandidateRun) -> Candidate:
-        raise ZeroDivisionError("ours")
+        raise error
 
     context = kit(tmp_path)
     session_end = run_session(context, raise_error)
     assert (session_end.kind, session_end.exit_code) == (None, 1)
-    failed = next(record.event for record in context.log.records if isinstance(record.event, Failed))
-    assert "in raise_error" in failed.error
-
-
-def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
-    async def raise_error(_run: CandidateRun) -> Candidate:
-        raise GitError("git is gone")
-
-    assert run_session(kit(tmp_path), raise_error).summary == "coder failed: git is gone"
+    assert session_end.summary.endswith(str(error))
+    (failed,) = events(context.log, Failed)
+    assert ("in raise_error" in failed.error) is isinstance(error, ZeroDivisionError)
 
 
 @pytest.mark.parametrize("paths", [(), ("a.py",)])

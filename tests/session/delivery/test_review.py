@@ -53,21 +53,6 @@ from tests.session.test_session import FIX, patch
 TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
 
 
-class GitLikeRepository(FakeRepository):
-    """Repository whose diffs look like git's, so that hunks can be distinguished."""
-
-    def candidate_patch(self, candidate: Candidate) -> Patch:
-        plain = super().candidate_patch(candidate)
-        parts = {
-            "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",
-            "b.py": (
-                "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n"
-                "@@ -0,0 +1 @@\n+OTHER = 1\n"
-            ),
-        }
-        return plain.model_copy(update={"diff": "".join(parts[path] for path in plain.paths)})
-
-
 class SecretiveRepository(FakeRepository):
     """Repository whose diff holds a secret."""
 
@@ -80,16 +65,6 @@ class SecretiveRepository(FakeRepository):
         return plain.model_copy(update={"diff": diff if plain.paths else ""})
 
 
-def run_with_hunks(
-    context: SessionContext, *reviews: tuple[int, ...], then: str = DELIVER_NOTHING
-) -> SessionFinished:
-    """Return the session's end for the hunks that the user accepts in each review.
-
-    A question on how to go on is answered with `then`.
-    """
-    return run_with_decisions(context, *(decide(*accepted) for accepted in reviews), then=then)
-
-
 def review_context(
     root: Path, verifier: FakeVerifier | None = None, *, scenes: Sequence[ScriptStep] = ()
 ) -> SessionContext:
@@ -97,7 +72,6 @@ def review_context(
     context = kit(
         root,
         scenes or [patch(TWO)],
-        repository=GitLikeRepository(root=root),
         verifier=verifier,
         attended=True,
         reviews=True,
@@ -107,7 +81,7 @@ def review_context(
 
 def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     verifier = FakeVerifier()
-    session_end = run_with_hunks(review_context(tmp_path, verifier), (0,))
+    session_end = run_with_decisions(review_context(tmp_path, verifier), decide(0))
     assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 2)
     assert session_end.delivery is not None
     assert "b.py" not in session_end.delivery.diff
@@ -117,7 +91,9 @@ def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
 def test_part_of_a_change_keeps_what_was_open_beforehand(tmp_path: Path) -> None:
     left_out = Finding(rule=LEFT_OUT, effect="open", text="not judged: data.bin")
     whole = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "findings": (left_out,)})
-    session_end = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[whole, PROVEN])), (0,))
+    session_end = run_with_decisions(
+        review_context(tmp_path, FakeVerifier(verdicts=[whole, PROVEN])), decide(0)
+    )
     assert session_end.delivery is not None and "b.py" not in session_end.delivery.diff
     assert session_end.verdict is not None and session_end.verdict.with_effect("open") == (left_out,)
     assert session_end.kind is VerdictKind.FIXED
@@ -135,7 +111,7 @@ def test_part_that_fails_does_not_lose_the_proven_whole(
     tmp_path: Path, reviews: list[tuple[int, ...]], then: str, is_delivered: bool
 ) -> None:
     context = review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED]))
-    session_end = run_with_hunks(context, *reviews, then=then)
+    session_end = run_with_decisions(context, *(decide(*accepted) for accepted in reviews), then=then)
     assert session_end.kind is VerdictKind.PROVEN
     assert session_end.delivery is not None
     assert bool(session_end.delivery.branch) == is_delivered
@@ -240,7 +216,7 @@ def test_comments_are_worked_on_in_the_edited_change(tmp_path: Path) -> None:
 
 def test_accepting_no_hunk_writes_nothing_and_keeps_the_proven_change(tmp_path: Path) -> None:
     context = review_context(tmp_path, FakeVerifier())
-    session_end = run_with_hunks(context, ())
+    session_end = run_with_decisions(context, decide(), then=DELIVER_NOTHING)
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 4)
     assert session_end.summary == "Not delivered: you accepted nothing of it."
     assert isinstance(context.repository, FakeRepository) and not context.repository.deliveries
@@ -273,37 +249,39 @@ def run_with_answer(context: SessionContext, option: str) -> SessionFinished:
     return run_with_decisions(context, then=option)
 
 
-def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(LOCK)], attended=True)
-    session_end = run_with_answer(context, "deliver")
-    (question,) = events(context.log, QuestionAsked)
-    assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
-    assert session_end.verdict is not None
-    assert session_end.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
-
-
-def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
-    session_end = run_with_answer(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
-    assert session_end.summary == "Not delivered: you did not want these files changed."
-    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 4)
-    assert session_end.delivery is not None and not session_end.delivery.branch
-
-
-def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(LOCK)], merge=True)
-    session_end = run_with_answer(context, "")
+@pytest.mark.parametrize(
+    ("answer", "notes", "warned"),
+    [
+        ("deliver", ("reviewed by a person: uv.lock (lock file)",), []),
+        ("drop", (), []),
+        (
+            None,
+            ("no person has reviewed uv.lock (lock file)",),
+            [
+                "Look twice at uv.lock (lock file).",
+                "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",
+            ],
+        ),
+    ],
+)
+def test_risky_files_are_asked_about_by_name_and_never_merged_unseen(
+    tmp_path: Path, answer: str | None, notes: tuple[str, ...], warned: list[str]
+) -> None:
+    context = kit(tmp_path, [patch(LOCK)], attended=answer is not None, merge=answer is None)
+    session_end = run_with_answer(context, answer or "")
+    asked = [question.text for question in events(context.log, QuestionAsked)]
+    assert [text.splitlines()[-1] for text in asked] == (
+        ["The fix changes uv.lock (lock file). Deliver it?"] if answer else []
+    )
     assert session_end.verdict is not None and session_end.delivery is not None
-    assert session_end.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
-    assert not session_end.delivery.merged
-    assert texts(context.log, Warned) == [
-        "Look twice at uv.lock (lock file).",
-        "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",
-    ]
+    assert session_end.verdict.notes == notes
+    assert (bool(session_end.delivery.branch), session_end.delivery.merged) == (answer != "drop", False)
+    assert (session_end.exit_code, texts(context.log, Warned)) == (4 if answer == "drop" else 0, warned)
 
 
 def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
-    run_with_hunks(context, (0, 1))
+    run_with_decisions(context, decide(0, 1))
     events = [record.event for record in context.log.records]
     review_index = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
     assert Warned(text="Look twice at uv.lock (lock file).") in events[:review_index]
@@ -403,6 +381,6 @@ def test_review_marks_untested_hunks(tmp_path: Path) -> None:
     place = UntestedPlace(path="b.py", line=1, what="is as it was before", whole_hunk=True)
     idle = PROVEN.model_copy(update={"mutation": MutationReport(survivors=(place,))})
     context = review_context(tmp_path, FakeVerifier(verdicts=[idle]))
-    run_with_hunks(context, (0, 1))
+    run_with_decisions(context, decide(0, 1))
     (review,) = events(context.log, ReviewAsked)
     assert review.droppable == (1,)
