@@ -30,9 +30,7 @@ from coder.workspace.workspace import (
 
 MOST_SUBJECTS, MOST_PLACES, MOST_ROWS, MOST_COMMITS = 3, 5, 20, 6
 EXCERPT_LINES, LINE_CHARACTERS = 24, 120
-METHOD = (
-    "Found by names, words and history, without a model: calls made by strings and the like are not seen."
-)
+METHOD = "Found by names, words and history, without a model: calls made by strings are not seen."
 INLINE = re.compile(r"`([^`\n]+)`")
 CALLED = re.compile(r"\b([A-Za-z_]\w*)\(\)")
 DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b")
@@ -43,7 +41,6 @@ ASKED_ABOUT = re.compile(
     re.IGNORECASE,
 )
 """A plain word where a question names what it is about, as in `who calls echo?`"""
-IMPORT = re.compile(r"(?:import|from|use|#include|require|export \{)\b|.*\brequire\(")
 
 
 async def answer_offline(run: CandidateRun) -> Candidate:
@@ -151,7 +148,7 @@ def _excerpt(workspace: Workspace, place: IndexedPlace) -> str:
 def _uses(
     workspace: Workspace, snapshot: IndexSnapshot, places: Sequence[IndexedPlace]
 ) -> tuple[list[str], list[str]]:
-    """Return the lines that use a name, in sources and in tests: calls first, imports last."""
+    """Return the lines that use a name, in sources and in tests, calls first."""
     bare = _definition_of(places[0]).bare_name
     own = {
         (place.path, line)
@@ -166,8 +163,8 @@ def _uses(
             text = lines[line - 1].strip()
             is_call = re.search(rf"\b{re.escape(bare)}\s*\(", text) is not None
             row = _line_row(snapshot, use.path, line, text)
-            rows.append((path_category(use.path) == 1, bool(IMPORT.match(text)), not is_call, row))
-    rows.sort(key=lambda row: row[:3])
+            rows.append((path_category(use.path) == 1, not is_call, row))
+    rows.sort(key=lambda row: row[:2])
     return [row for is_test, *_, row in rows if not is_test], [row for is_test, *_, row in rows if is_test]
 
 
@@ -200,15 +197,12 @@ def _likely_places(workspace: Workspace, snapshot: IndexSnapshot, question: str)
         if ranked.item is not None and workspace.may_read(ranked.path)
     ]
     files = [ranked.path for ranked in located.files if workspace.may_read(ranked.path)]
-    rows = rows or [f"- `{escape_path(path)}`: {_list_definitions(snapshot, path)}" for path in files]
+    for path in () if rows else files:
+        names = [f"`{known.name}` (line {known.line})" for known in snapshot.definitions(path)]
+        rows.append(f"- `{escape_path(path)}`: defines {', '.join(names[:MOST_ROWS]) or 'nothing'}")
     found = ["By its words, the question is likeliest about:", *rows[:MOST_PLACES]]
     nothing = "Nothing in this repository shares a name or a rare word with the question."
     return "\n".join(found) if rows else nothing
-
-
-def _list_definitions(snapshot: IndexSnapshot, path: str) -> str:
-    names = [f"`{known.name}` (line {known.line})" for known in snapshot.definitions(path)]
-    return f"defines {', '.join(names[:MOST_ROWS]) or 'nothing'}"
 
 
 def _line_row(snapshot: IndexSnapshot, path: str, line: int, text: str) -> str:
