@@ -201,8 +201,7 @@ def _likely_places(workspace: Workspace, snapshot: IndexSnapshot, question: str)
         names = [f"`{known.name}` (line {known.line})" for known in snapshot.definitions(path)]
         rows.append(f"- `{escape_path(path)}`: defines {', '.join(names[:MOST_ROWS]) or 'nothing'}")
     found = ["By its words, the question is likeliest about:", *rows[:MOST_PLACES]]
-    nothing = "Nothing in this repository shares a name or a rare word with the question."
-    return "\n".join(found) if rows else nothing
+    return "\n".join(found) if rows else "Nothing here shares a name or a rare word with the question."
 
 
 def _line_row(snapshot: IndexSnapshot, path: str, line: int, text: str) -> str:
