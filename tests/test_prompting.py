@@ -16,10 +16,9 @@ from coder.core.notes import (
     Step,
     Subtopic,
 )
-from coder.core.phases import EDIT
 from coder.core.plan import format_plan
 from coder.core.task import Attachment, Source, Task
-from coder.core.values import Proposal, Proposals, Suspect
+from coder.core.values import EDIT, Proposal, Proposals, Suspect
 from coder.core.verdict import (
     Failure,
     ReproductionResult,

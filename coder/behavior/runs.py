@@ -23,8 +23,8 @@ from coder.behavior.comparison import (
 )
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
-from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
+from coder.core.values import READ_ONLY
 from coder.core.verdict import BehaviorReport, Finding
 from coder.python.source import Function, dump_node, parse_code, refers_to_any
 from coder.verify.change import read_texts

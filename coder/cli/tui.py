@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
 from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
+from coder.core.values import Policy
 from coder.directories import index_database, prompt_history_file, sessions_directory
 from coder.repo.git import find_checkout, find_root
 
@@ -382,7 +383,6 @@ class InterfaceServices:
 
     def run_command(self, command: str, stop: Event) -> str:
         """Run a command in the user's checkout, which it may read and not change."""
-        from coder.core.phases import Policy
         from coder.core.ports import Limits
         from coder.wiring.project_runtime import make_sandbox
 

@@ -18,9 +18,18 @@ from coder.core.messages import (
     UsageTotals,
 )
 from coder.core.notes import Note, Plan
-from coder.core.phases import PhaseName, StageState
 from coder.core.task import Task
-from coder.core.values import Delivery, EditedHunk, Environment, EventValue, HunkComment, HunkDecisions, Value
+from coder.core.values import (
+    Delivery,
+    EditedHunk,
+    Environment,
+    EventValue,
+    HunkComment,
+    HunkDecisions,
+    PhaseName,
+    StageState,
+    Value,
+)
 from coder.core.verdict import Cause, Counts, DeniedResource, TestRun, Verdict, VerdictKind
 
 

@@ -9,13 +9,13 @@ from typing import Literal, Protocol, TypedDict, Unpack
 
 from coder.core.events import Record, RunEvent
 from coder.core.messages import Delta, Reply, Request
-from coder.core.phases import Policy
 from coder.core.values import (
     Candidate,
     Delivery,
     Environment,
     NewCommit,
     Patch,
+    Policy,
     Proposals,
     Value,
 )

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from coder.core.errors import SandboxError
-from coder.core.phases import Policy
 from coder.core.ports import Limits
+from coder.core.values import Policy
 from coder.sandbox.view import FileSystemView
 
 

@@ -22,8 +22,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from coder.core.errors import SandboxError
-from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.values import Policy
 from coder.files.regular_files import ScratchDirectory
 from coder.permissions.secrets import DENY_READ
 from coder.sandbox.backend import CommandSpec, MountSourceMissing, SandboxBackend, WrappedCommand

@@ -8,7 +8,6 @@ from typing import Protocol
 from coder.core.events import Record
 from coder.core.messages import Effort
 from coder.core.notes import Note, ReviewFinding
-from coder.core.phases import Cutoff
 from coder.core.ports import (
     DependencyInstaller,
     Model,
@@ -19,7 +18,7 @@ from coder.core.ports import (
     Verifier,
 )
 from coder.core.task import Task
-from coder.core.values import Candidate, Patch, Proposals
+from coder.core.values import Candidate, Cutoff, Patch, Proposals
 from coder.permissions.secrets import Secrets
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker, RateLimiter

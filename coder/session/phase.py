@@ -38,12 +38,11 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
-from coder.core.phases import Phase, Policy
 from coder.core.ports import Model
 from coder.core.state import active_candidates, candidate_messages, newest_reply, unanswered_calls
 from coder.core.task import Attachment
 from coder.core.text import shorten_line
-from coder.core.values import Patch
+from coder.core.values import Patch, Phase, Policy
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.secrets import mark_message
 from coder.prompting import render_prompt

@@ -10,7 +10,6 @@ from coder.core.events import FilesChanged, PhaseEntered, Verified
 from coder.core.messages import AssistantMessage, Message, UserMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, ResearchResult, Sites, WrittenAnswer
 from coder.core.paths import is_bystander, is_test_path, match_test_ids
-from coder.core.phases import ANSWER, DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
 from coder.core.state import (
     candidate_messages,
     candidate_notes,
@@ -21,7 +20,18 @@ from coder.core.state import (
     newest_verdict,
     unrelated_tests,
 )
-from coder.core.values import Candidate, Patch
+from coder.core.values import (
+    ANSWER,
+    DIAGNOSE,
+    EDIT,
+    EXPLAIN,
+    LOCATE,
+    REPAIR,
+    REPRODUCE,
+    Candidate,
+    Patch,
+    PhaseName,
+)
 from coder.core.verdict import Finding, ReproductionResult, TestReport, TestResult, VerdictKind
 from coder.core.verdict_summary import describe_open, summarize_failures
 from coder.patching import apply

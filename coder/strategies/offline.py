@@ -11,10 +11,9 @@ from pathlib import Path
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.paths import SOURCE_SUFFIXES, test_file_of
-from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
 from coder.core.text import join_first
-from coder.core.values import Candidate, Patch, Proposals
+from coder.core.values import Candidate, Patch, PhaseName, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import ELLIPSIS
 from coder.index.index import SymbolIndex

@@ -7,10 +7,9 @@ from typing import NamedTuple
 from coder.core.events import CandidateForked, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Plan, Step
 from coder.core.paths import extract_node_ids, is_test_path
-from coder.core.phases import EDIT, PLAN
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_verdicts, newest_verdict
-from coder.core.values import Candidate, Patch
+from coder.core.values import EDIT, PLAN, Candidate, Patch
 from coder.core.verdict_summary import summarize_failures
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt

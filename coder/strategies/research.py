@@ -18,9 +18,8 @@ from coder.core.notes import (
     ResearchResult,
     Subtopic,
 )
-from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
 from coder.core.task import Source
-from coder.core.values import Candidate, Value
+from coder.core.values import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE, Candidate, Value
 from coder.prompting import render_prompt
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import CandidateRun, SessionContext, run_part

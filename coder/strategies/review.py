@@ -8,10 +8,9 @@ from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, FilesChanged
 from coder.core.notes import Done, Findings, Note, ReviewFinding
 from coder.core.paths import is_test_path
-from coder.core.phases import REPAIR, REVIEW, PhaseName
 from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.text import cut_after_line
-from coder.core.values import Candidate, Hunk, Patch
+from coder.core.values import REPAIR, REVIEW, Candidate, Hunk, Patch, PhaseName
 from coder.core.verdict import BehaviorExample, Verdict
 from coder.core.verdict_summary import describe_example, summarize_failures
 from coder.patching.git_hunks import split_git_diff

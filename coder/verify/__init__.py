@@ -23,7 +23,7 @@ change. The first stage:
 
 Then the word is said. The second stage, `examine.py`, runs the targets without the recorder, compares
 behavior, runs linters and mutants; only after it a change is PROVEN. The user may cut large runs short
-(`core/phases.py`). `coder verify` and the hooks (`hooks/judging.py`) judge an existing change the same way.
+(`core/values.py`). `coder verify` and the hooks (`hooks/judging.py`) judge an existing change the same way.
 
 `project.py` collects the commands that a project's files name; `run.py` runs a sample of small test files
 with each until one works, and remembers it; if none does, the verdict is NOT TESTED and says why. pytest,

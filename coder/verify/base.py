@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from coder.core.events import TestsEnded, TestsStarted
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
-from coder.core.values import Value
+from coder.core.values import Cutoff, Value
 from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestReport, TestResult, TestRun
 from coder.verify.change import ChangeSplit, Side, Trees
 from coder.verify.results import (

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.core.phases import READ_ONLY, Policy
 from coder.core.ports import Distribution, Execution, Limits, Sandbox, SystemPackage
 from coder.core.text import parse_json
+from coder.core.values import READ_ONLY, Policy
 from coder.core.verdict import TestReport
 from coder.linux_distribution import find_missing_package, install_hint, run_install_command
 from coder.verify.launch import find_error_line

@@ -15,10 +15,9 @@ from threading import Event
 from typing import Any, NamedTuple
 
 from coder.core.errors import SandboxError
-from coder.core.phases import READ_ONLY
 from coder.core.ports import Edit, Limits, Progress, Sandbox, TextChange, Trials
 from coder.core.text import shorten_line
-from coder.core.values import Value
+from coder.core.values import READ_ONLY, Value
 from coder.core.verdict import BehaviorReport, Finding, LintReport, MutationReport, UntestedPlace
 from coder.python.source import (
     Positions,

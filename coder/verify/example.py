@@ -21,9 +21,8 @@ from pydantic import TypeAdapter
 
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_file, is_test_path, test_file_of
-from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, ReproducedExample, Sandbox
-from coder.core.values import Value
+from coder.core.values import READ_ONLY, Value
 from coder.core.verdict import BehaviorExample
 from coder.core.verdict_summary import shorten_value
 from coder.files.regular_files import read_regular_text

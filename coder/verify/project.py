@@ -17,10 +17,9 @@ from typing import Any
 
 from coder.core.errors import SandboxError, UserError
 from coder.core.paths import is_test_file, names_only_tests
-from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.text import parse_json, suggest_name
-from coder.core.values import Value
+from coder.core.values import READ_ONLY, Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import is_within, read_regular_text
 from coder.verify.layout import (

@@ -13,7 +13,6 @@ from types import MappingProxyType
 
 from coder.core.events import TestsEnded, TestsStarted
 from coder.core.paths import match_test_ids, test_file_of
-from coder.core.phases import Cutoff
 from coder.core.ports import (
     Progress,
     ReproducedExample,
@@ -22,7 +21,7 @@ from coder.core.ports import (
     WorktreeContext,
 )
 from coder.core.text import suggest_name
-from coder.core.values import Environment, Patch
+from coder.core.values import Cutoff, Environment, Patch
 from coder.core.verdict import Counts, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.files.regular_files import read_regular_text
 from coder.retrieval.issue_examples import claimed_examples, find_runnable_code

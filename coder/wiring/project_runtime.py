@@ -13,7 +13,6 @@ from coder.behavior.comparison import group_by_answers, read_answers
 from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.behavior.runs import BehaviorRuns, call_request, find_changed_code
 from coder.core.errors import ToolError, UserError
-from coder.core.phases import Cutoff, Policy
 from coder.core.ports import (
     AnswerClasses,
     Edit,
@@ -23,7 +22,7 @@ from coder.core.ports import (
     Sandbox,
 )
 from coder.core.task import Attachment, Task
-from coder.core.values import Environment
+from coder.core.values import Cutoff, Environment, Policy
 from coder.directories import index_database, state_directory
 from coder.index.index import SymbolIndex
 from coder.permissions.secrets import DENY_READ

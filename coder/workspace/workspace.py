@@ -12,8 +12,8 @@ from pathlib import Path
 
 from coder.core.errors import PatchError, ToolError
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, split_path
-from coder.core.phases import Policy
 from coder.core.ports import History, Progress, Sandbox
+from coder.core.values import Policy
 from coder.core.verdict import TestReport
 from coder.files.regular_files import is_within, read_regular, read_regular_text
 from coder.files.ripgrep import escape_path, list_paths

@@ -2,7 +2,7 @@
 
 from threading import Event
 
-from coder.core.phases import Cutoff
+from coder.core.values import Cutoff
 
 
 def test_request_cuts_only_runs_in_progress() -> None:

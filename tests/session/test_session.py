@@ -24,10 +24,9 @@ from coder.core.events import (
     Withdraw,
 )
 from coder.core.messages import Image
-from coder.core.phases import Cutoff
 from coder.core.ports import Progress
 from coder.core.task import Attachment, Budget
-from coder.core.values import Candidate, Delivery, Patch
+from coder.core.values import Candidate, Cutoff, Delivery, Patch
 from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from coder.core.events import BaselineMeasured
-from coder.core.phases import PhaseName
-from coder.core.values import Proposals
+from coder.core.values import PhaseName, Proposals
 from coder.core.verdict import Counts, RunProblem, TestReport
 from coder.session.judging import measure_baseline
 from coder.strategies.follow import PHASE_SPECS

@@ -10,8 +10,8 @@ import pytest
 
 from coder.core.errors import GitError, ToolError
 from coder.core.notes import Note
-from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress
+from coder.core.values import Policy
 from coder.core.verdict import TestReport
 from coder.index.index import SymbolIndex
 from coder.tools.tool import Tool

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.phases import READ_ONLY, Policy
 from coder.core.ports import Limits
+from coder.core.values import READ_ONLY, Policy
 from coder.sandbox.container import GUARD_SCRIPT, Container, client_environment
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.view import build_environment

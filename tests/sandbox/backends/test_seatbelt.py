@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.phases import READ_ONLY, Policy
+from coder.core.values import READ_ONLY, Policy
 from coder.sandbox.choice import suggest_remedy
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.seatbelt import Seatbelt, build_profile, find_stored_spelling, list_names

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.phases import READ_ONLY, Policy
+from coder.core.values import READ_ONLY, Policy
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.confinement import landlock_abi
 from coder.sandbox.landlock import SCOPED_ABI, visible_paths

@@ -4,8 +4,7 @@ import pytest
 
 from coder.core.events import NoteMade
 from coder.core.notes import Diagnosis, Done
-from coder.core.phases import PhaseName
-from coder.core.values import Candidate
+from coder.core.values import Candidate, PhaseName
 from coder.session.delivery import branch_slug, compose_message, format_subject, summarize_change
 from tests.session.fakes import kit
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.phases import Cutoff
+from coder.core.values import Cutoff
 from coder.core.verdict import (
     Counts,
     Failure,

@@ -6,8 +6,8 @@ from typing import Unpack
 
 import pytest
 
-from coder.core.phases import Cutoff
 from coder.core.ports import RunOptions
+from coder.core.values import Cutoff
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.verify.base import SuiteLimits, choose_scope, next_chunk_size
