@@ -16,7 +16,7 @@ MOST_LINES = 60
 LONGEST_WORD = 200
 
 
-@tool
+@tool()
 def git_history(
     workspace: Workspace,
     path: str = "",

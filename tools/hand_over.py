@@ -33,7 +33,7 @@ MOST_SUBTOPICS = 5
 MOST_FINDINGS = 5
 
 
-@tool
+@tool()
 def hand_over(
     workspace: Workspace,  # noqa: ARG001  # every tool takes one
     kind: Literal["sites", "reproduction", "done", "diagnosis", "give_up"],

@@ -30,7 +30,7 @@ MOST_NAMES = 30
 RANGE = re.compile(r"(?P<first>\d{1,7})(?:\s*-\s*(?P<last>\d{1,7}))?")
 
 
-@tool
+@tool()
 def read(
     workspace: Workspace,
     path: str,

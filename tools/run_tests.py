@@ -16,7 +16,7 @@ MOST_FRAMES = 4
 COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
-@tool
+@tool()
 def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     """Run tests on the code as it is now, and compare with the untouched code.
 

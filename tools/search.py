@@ -38,7 +38,7 @@ LARGEST_PARSED = 1_000_000
 """Characters; in a larger file the enclosing definition of a hit is not shown."""
 
 
-@tool
+@tool()
 def search(
     workspace: Workspace,
     pattern: str,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -112,22 +112,15 @@ class Tool:
         return f"{self.name}({', '.join(parts)})"
 
 
-@overload
-def tool(function: Callable[..., str | Note]) -> Tool: ...
+class ServerArguments(BaseModel):
+    """Arguments of a tool of an MCP server, which checks them itself."""
+
+    arguments: dict[str, Any]
 
 
-@overload
 def tool(
     *, name: str = "", writes: bool = False, asks: bool = False, subject: str = ""
-) -> Callable[[Callable[..., str | Note]], Tool]: ...
-def tool(
-    function: Callable[..., str | Note] | None = None,
-    *,
-    name: str = "",
-    writes: bool = False,
-    asks: bool = False,
-    subject: str = "",
-) -> Tool | Callable[[Callable[..., str | Note]], Tool]:
+) -> Callable[[Callable[..., str | Note]], Tool]:
     """Make `function(workspace, ...)` a Tool, named after the function unless `name` is given.
 
     The docstring is the description that the model reads; its `Args:` section describes each argument.
@@ -135,42 +128,30 @@ def tool(
     Raises:
         TypeError: an argument has no type or no description.
     """
-    if function is None:
-        return lambda decorated: _build(decorated, name=name, writes=writes, asks=asks, subject=subject)
-    return _build(function, name=name, writes=writes, asks=asks, subject=subject)
 
-
-class ServerArguments(BaseModel):
-    """Arguments of a tool of an MCP server, which checks them itself."""
-
-    arguments: dict[str, Any]
-
-
-def _build(function: Callable[..., str | Note], *, name: str, writes: bool, asks: bool, subject: str) -> Tool:
-    description, descriptions = _parse(inspect.getdoc(function) or "")
-    fields: dict[str, Any] = {}
-    for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
-        if parameter.annotation is parameter.empty or parameter.name not in descriptions:
-            raise TypeError(
-                f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:"
-            )
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (
-            parameter.annotation,
-            Field(default, description=descriptions[parameter.name]),
+    def build(function: Callable[..., str | Note]) -> Tool:
+        description, descriptions = _parse(inspect.getdoc(function) or "")
+        fields: dict[str, Any] = {}
+        for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
+            if parameter.annotation is parameter.empty or parameter.name not in descriptions:
+                raise TypeError(
+                    f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:"
+                )
+            default = ... if parameter.default is parameter.empty else parameter.default
+            field = Field(default, description=descriptions[parameter.name])
+            fields[parameter.name] = (parameter.annotation, field)
+        title = name or function.__name__
+        return Tool(
+            name=title,
+            function=function,
+            arguments=create_model(title, __config__=ConfigDict(extra="forbid"), **fields),
+            description=description,
+            writes=writes,
+            asks=asks,
+            subject=subject,
         )
-    arguments: type[BaseModel] = create_model(
-        name or function.__name__, __config__=ConfigDict(extra="forbid"), **fields
-    )
-    return Tool(
-        name=name or function.__name__,
-        function=function,
-        arguments=arguments,
-        description=description,
-        writes=writes,
-        asks=asks,
-        subject=subject,
-    )
+
+    return build
 
 
 def _parse(docstring: str) -> tuple[str, dict[str, str]]:

@@ -249,7 +249,7 @@ def session_tools(servers: McpServers) -> tuple[Tool, ...]:
     if sum(len(found.definition) for found in servers.tools) <= LISTED_CHARACTERS:
         return tuple(_make_tool(servers, found) for found in servers.tools)
 
-    @tool
+    @tool()
     def mcp_search(_workspace: Workspace, query: str) -> str:
         """Find tools of the user's MCP servers, with their arguments. Call one with mcp_call.
 
