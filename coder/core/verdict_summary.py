@@ -11,7 +11,6 @@ from typing import NamedTuple
 from coder.core.paths import test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.verdict import (
-    ASSERTIONS,
     DENIED,
     ISSUE_EXAMPLE,
     BehaviorExample,
@@ -26,6 +25,7 @@ from coder.core.verdict import (
     TestRun,
     Verdict,
     VerdictKind,
+    group_by_signature,
 )
 
 SHOWN_TESTS = 3
@@ -409,40 +409,13 @@ def summarize_failures(verdict: Verdict) -> str:
     """
     parts = [f"{verdict.label}: {verdict.reason}", *(f"Noted: {note}." for note in verdict.notes[:5])]
     sections = (("Broken by the change", verdict.broken), ("Not green yet", verdict.still_red))
-    groups = [(title, group) for title, results in sections for group in _group_by_failure(results)]
+    groups = [(title, group) for title, results in sections for group in group_by_signature(results).values()]
     shown_groups = groups[:DISTINCT_FAILURES]
     room = (LONGEST_SUMMARY - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
     parts += [_describe_group(title, group, room) for title, group in shown_groups]
     if hidden := sum(len(group) for _, group in groups[DISTINCT_FAILURES:]):
         parts.append(f"... and {hidden} more that fail in {len(groups) - DISTINCT_FAILURES} other ways.")
     return "\n\n".join(parts)[:LONGEST_SUMMARY]
-
-
-def _group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:
-    """Group results that fail alike, in order of first appearance.
-
-    They have the same exception at the same place, or one that is no assertion with the same message.
-    """
-    groups: list[list[TestResult]] = []
-    group_of: dict[tuple[object, ...], list[TestResult]] = {}
-    for result in results:
-        signatures = _failure_signatures(result)
-        group = next((group_of[key] for key in signatures if key in group_of), None)
-        if group is None:
-            groups.append(group := [])
-        group.append(result)
-        group_of |= {key: group_of.get(key, group) for key in signatures}
-    return groups
-
-
-def _failure_signatures(result: TestResult) -> list[tuple[object, ...]]:
-    failure = result.failure
-    if failure is None:
-        return [(result.outcome,)]
-    innermost = failure.own_frames[-1:]
-    places = [(failure.type, innermost)] if innermost else []
-    is_telling = failure.type not in ASSERTIONS or not innermost
-    return [*places, *([(failure.type, failure.message)] if is_telling else [])]
 
 
 def _describe_group(title: str, group: Sequence[TestResult], room: int) -> str:

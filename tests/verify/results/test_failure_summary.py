@@ -36,7 +36,7 @@ def test_one_error_in_lines_of_many_tests_is_reported_once() -> None:
 
 def test_a_long_report_is_cut_to_its_limit() -> None:
     reds = tuple(
-        failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
+        failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", 1, f"f{number}")])
         for number in range(8)
     )
     text = summarize_failures(Verdict(kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds))
