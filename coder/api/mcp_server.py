@@ -193,21 +193,7 @@ def _make_tool(function: Callable[..., Any], annotations: ToolAnnotations) -> To
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
-    _remove_path_format(tool.fn_metadata.output_schema)
     return tool
-
-
-def _remove_path_format(schema: Any) -> None:
-    """Remove pydantic's format `path`, of which the validators of many clients warn."""
-    match schema:
-        case dict():
-            if schema.get("format") == "path":
-                del schema["format"]
-            for value in schema.values():
-                _remove_path_format(value)
-        case list():
-            for value in schema:
-                _remove_path_format(value)
 
 
 async def _call(function: Callable[[], AnyResult]) -> AnyResult:

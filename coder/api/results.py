@@ -1,7 +1,9 @@
 """Results of the public library."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import WithJsonSchema
 
 from coder.core.attestation import Attestation
 from coder.core.values import Value
@@ -77,7 +79,7 @@ class ChangedFile(Value):
 class AppliedDiff(Value):
     """The changes that a diff makes to files."""
 
-    root: Path
+    root: Annotated[Path, WithJsonSchema({"type": "string"})]  # clients warn of pydantic's format `path`
     """Directory that the paths are relative to."""
     files: tuple[ChangedFile, ...]
     done: tuple[str, ...] = ()

@@ -106,33 +106,6 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
 
 
 @app.command()
-def status(repo: RepositoryOption = Path()) -> None:
-    """Show for each agent where its hook is installed, what it needs beside, and its last verdict."""
-    from coder.hooks.agents import AGENTS, has_entries
-    from coder.hooks.git_hook import has_hook
-    from coder.hooks.judging import find_last_session
-    from coder.repo.history import find_hooks_directory
-
-    root = find_git(repo).directory
-    print(f"{'trust':<8} {_describe_trust(root)}")
-    for agent in AGENTS.values():
-        paths = (*_settings_paths(agent, repo, user=False), *_settings_paths(agent, repo, user=True))
-        installed = [path for path in paths if has_entries(path, agent)]
-        if not installed:
-            print(f"{agent.name:<8} not installed: coder hook install {agent.name}")
-            continue
-        print(f"{agent.name:<8} installed in {', '.join(map(str, installed))}")
-        if agent.remark:
-            print(f"{'':<8} {agent.remark}")
-        last = find_last_session(agent, root)
-        fired = time.strftime("%Y-%m-%d %H:%M", time.localtime(last[1])) if last else "never here"
-        verdict = f", last verdict {last[0].verdict}" if last and last[0].verdict else ""
-        print(f"{'':<8} last fired: {fired}{verdict}")
-    has_git_hook = has_hook(find_hooks_directory(repo))
-    print(f"{'git':<8} {'installed' if has_git_hook else 'not installed: coder hook install git'}")
-
-
-@app.command()
 def run(
     owner: OwnerArgument,
     arguments: Annotated[list[str] | None, typer.Argument(help="Those of git's pre-push hook.")] = None,

@@ -226,15 +226,6 @@ def remove_entries(path: Path, agent: Agent) -> bool:
     return _write_settings(path, updated, before=settings)
 
 
-def has_entries(path: Path, agent: Agent) -> bool:
-    """Tell whether a settings file has an entry for each of the agent's events."""
-    try:
-        hooks = _read_settings(path).get("hooks", {})
-    except (OSError, UserError):
-        return False
-    return all(any(_own_hooks(group, agent) for group in hooks.get(event, ())) for event in agent.events)
-
-
 def _without_entries(settings: dict[str, Any], agent: Agent) -> dict[str, Any]:
     """Return settings without coder's hooks, and without groups and events that held nothing else."""
     updated = deepcopy(settings)

@@ -56,11 +56,6 @@ def remove_hook(hooks: Path) -> bool:
     return True
 
 
-def has_hook(hooks: Path) -> bool:
-    """Tell whether a directory of hooks has coder's."""
-    return _is_own(hooks / NAME)
-
-
 def _exists(path: Path) -> bool:
     return path.is_symlink() or path.exists()
 

@@ -52,16 +52,6 @@ def answer_agent(agent: Agent, event: Mapping[str, Any], *, judge: Judge, projec
         return _TurnEnd(agent, event, path, state, judge).answer(session)
 
 
-def find_last_session(agent: Agent, root: Path) -> tuple[AgentSession, float] | None:
-    """Return the session whose hook fired last in a checkout, and the time stamp; None if it never did."""
-    directory = state_file(state_directory(), agent=agent.name, session="").parent
-    for path in sorted(directory.glob(f"{agent.name}-*.json"), key=lambda path: -path.stat().st_mtime):
-        session = read_session(path)
-        if session and session.root == root:
-            return session, path.stat().st_mtime
-    return None
-
-
 def _begin_session(state: WorkTreeState, *, is_start_known: bool) -> AgentSession:
     start = state.commit if is_start_known else state.head
     return AgentSession(

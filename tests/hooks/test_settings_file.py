@@ -12,7 +12,6 @@ from coder.hooks import agents
 from coder.hooks.agents import (
     AGENTS,
     find_program,
-    has_entries,
     hook_command,
     install_entries,
     remove_entries,
@@ -52,14 +51,12 @@ def test_removal_restores_the_file(tmp_path: Path, text: str) -> None:
         assert own == {"hooks": [{"type": "command", "command": COMMAND, "timeout": 1800}]}
         assert others == before.get("hooks", {}).get(event, [])
     assert list(after)[: len(before)] == list(before)
-    assert has_entries(path, claude)
     assert not install_entries(path, claude, COMMAND)
     assert path.read_bytes() == installed
     assert remove_entries(path, claude)
     assert path.read_bytes() == text.encode()
     assert path.stat().st_mode & 0o777 == 0o600
     assert not remove_entries(path, claude)
-    assert not has_entries(path, claude)
 
 
 def test_file_of_its_own_comes_and_goes(tmp_path: Path) -> None:
