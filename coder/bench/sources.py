@@ -1,4 +1,4 @@
-"""Suites made of known fixes: those of a repository's history, and those of public benchmarks.
+"""Suites made of the known fixes of public benchmarks, rows of SWE-bench.
 
 A fix is a task if its tests are red on the code before it and green on the code with it, here and twice. Then
 its issue, its tests and the tests' names become a folder of a suite; the code comes from the checkout.
@@ -8,7 +8,7 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,18 @@ from coder.core.errors import CoderError, UserError
 from coder.core.paths import is_test_file, is_test_path
 from coder.core.values import Value
 from coder.core.verdict import TestReport
-from coder.repo.git import Git, find_checkout
+from coder.repo.git import find_checkout
 from coder.repo.repository import SessionRepository
 from coder.repo.worktrees import apply_to_tree, changed_entries, compose_tree
 from coder.verify.run import PytestRunner
 from coder.wiring.project_runtime import ProjectRuntime
 from coder.wiring.session import RuntimeOptions, open_runtime
 
-FIX_WORDS = re.compile(r"\b(?:fix|bug|correct|regress|handle)", re.IGNORECASE)
-MOST_FILES = 10
-"""A commit that changes more files is no fix of one bug."""
 REPEATS = 2
 INSTANCE = re.compile(r"\w[\w.-]*")
 """Names of instances, which become names of folders."""
 SKIPPED = "skipped.jsonl"
-"""Fixes that are no task here, and why."""
-TRAILER = re.compile(r"^(?:[A-Z][\w-]+-by|Co-[\w-]+|Change-Id|Reviewed-on): .*$", re.MULTILINE)
+"""Rows that are no task here, and why."""
 Report = Callable[[str], None]
 
 
@@ -46,30 +42,6 @@ class KnownFix(Value):
     fail_to_pass: tuple[str, ...] = ()
     """Names that a benchmark gives to the tests that the fix turns green; empty if it names none."""
     pass_to_pass: tuple[str, ...] = ()
-
-
-def mine_history(
-    directory: Path, folder: Path, *, most: int, options: RuntimeOptions, report: Report
-) -> None:
-    """Make a suite of the newest fixes in a repository's history, until it has `most` tasks.
-
-    What is there already is kept, and what was looked at is not looked at again.
-
-    Raises:
-        UserError: the repository cannot be worked on.
-    """
-    skipped = {entry["name"] for entry in _read_skipped(folder)}
-    with open_runtime(directory, **options) as (repository, runtime):
-        git = repository.user_checkout.git
-        count = len(list(folder.glob("*/task.toml")))
-        for fix in find_fixes(git, repository.head):
-            if count >= most:
-                return
-            if fix.name in skipped or (folder / fix.name).exists():
-                continue
-            reason = prepare_task(fix, repository, runtime, folder / fix.name)
-            count += not reason
-            _note(fix.name, reason, folder, report)
 
 
 def make_benchmark(
@@ -134,29 +106,6 @@ def _parse_json(line: bytes) -> object:
 
 
 # fixes
-
-
-def find_fixes(git: Git, revision: str) -> Iterator[KnownFix]:
-    """Yield the small commits before a revision, newest first, that call themselves a fix and change tests
-    beside code; what the tests say is not looked at.
-    """
-    log = git.text(
-        *("log", "--no-merges", "--no-renames", "--name-status", "--format=%x00%H%x01%P%x01%B%x01"), revision
-    )
-    for record in log.split("\0")[1:]:
-        commit, parent, message, listing = record.split("\1")
-        subject = message.partition("\n")[0]
-        changes = [line.split("\t", 1) for line in listing.splitlines() if "\t" in line]
-        tests = tuple(path for _, path in changes if is_test_path(path))
-        runnable = [path for status, path in changes if status != "D" and is_runnable_test(path)]
-        has_source = any(not is_test_path(path) and not path.endswith(DOCUMENTS) for _, path in changes)
-        if parent and FIX_WORDS.search(subject) and runnable and has_source and len(changes) <= MOST_FILES:
-            name = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-")[:40].strip("-")
-            issue = TRAILER.sub("", message).strip()
-            yield KnownFix(name=f"{commit[:8]}-{name}", issue=issue, base=parent, tree=commit, tests=tests)
-
-
-DOCUMENTS = (".md", ".rst", ".txt", ".cfg", ".toml", ".yml", ".yaml", ".json", ".lock")
 
 
 def is_runnable_test(path: str) -> bool:
@@ -350,9 +299,3 @@ def _note(name: str, reason: str, folder: Path, report: Report) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / SKIPPED).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"name": name, "reason": reason}, ensure_ascii=False) + "\n")
-
-
-def _read_skipped(folder: Path) -> list[dict[str, str]]:
-    file = folder / SKIPPED
-    lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
-    return [json.loads(line) for line in lines if line]

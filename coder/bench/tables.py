@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
-from coder.bench.runner import NO_MODEL_NAME, Outcome
+from coder.bench.runner import Outcome
 
 V = TypeVar("V")
 
@@ -190,22 +190,6 @@ def wilson_interval(count: int, of: int) -> tuple[float, float]:
 
 def _job_key(outcome: Outcome) -> tuple[str, str, str, int]:
     return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
-
-
-def describe_own_bugs(outcomes: Sequence[Outcome]) -> str:
-    """Return one sentence, such as `31 bugs of this repository: model A solves 22 at $0.31 each, ...`."""
-    groups = sorted(group_outcomes(outcomes), key=lambda group: -_mean(group, lambda run: run.passes_hidden))
-    models = [group[0].job.model for group in groups]
-    count = len({outcome.job.task for outcome in outcomes})
-    parts = []
-    for group, model in zip(groups, models, strict=True):
-        usd, runs = _mean_usd(group), "" if len(group) == count else f" of {len(group)} runs"
-        name = model if models.count(model) == 1 else f"{model} with {group[0].job.strategy}"
-        price = "an unknown price" if usd is None else f"${usd:.2f}"
-        if model == NO_MODEL_NAME:
-            name, price = "no model", "$0"
-        parts.append(f"{name} solves {sum(run.passes_hidden for run in group)}{runs} at {price} each")
-    return f"{count} bug{'s' * (count != 1)} of this repository: {', '.join(parts)}."
 
 
 PREDICTIONS = "predictions.jsonl"

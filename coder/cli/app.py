@@ -77,6 +77,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 REMOVED_COMMANDS: Mapping[str, str] = {
+    "bench mine": "suites are rows of SWE-bench, and folders of tasks",
     "config explain": "coder config says what each setting is for",
     "hook status": "coder hook remove AGENT says where its hook was; coder log lists its verdicts",
     "log fork": "coder log rewind goes back; what is left behind stays, and --session goes on with it",

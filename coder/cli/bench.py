@@ -16,18 +16,16 @@ if TYPE_CHECKING:
     from coder.bench.suites import SuiteTask
     from coder.wiring.session import RuntimeOptions
 RUNS = "runs.jsonl"
-OWN = "mine"
-"""Name of the suite of bugs that the user's repository had."""
 
 
-@with_options("repo", "on", "attempts", *LIMITS, "test", "trust", "unsafe_no_sandbox")
+@with_options("on", "attempts", *LIMITS, "test", "trust", "unsafe_no_sandbox")
 def bench(
     suite: Annotated[
         str,
         typer.Argument(
             metavar="SUITE",
-            help="`mine`: the bugs that this repository had; a file of SWE-bench rows (.jsonl); a "
-            "folder of tasks; `starter` (bugs) or `challenges` (code to build).",
+            help="A file of SWE-bench rows (.jsonl); a folder of tasks; `starter` (bugs) or `challenges` "
+            "(code to build).",
         ),
     ],
     strategy: Annotated[
@@ -60,7 +58,6 @@ def bench(
             help="For rows: where checkouts with environments lie, called INSTANCE or OWNER__NAME.",
         ),
     ] = None,
-    bugs: Annotated[int, typer.Option(min=1, metavar="N", help="For mine: the newest N.")] = 10,
     *,
     options: Options,
 ) -> int:
@@ -72,29 +69,19 @@ def bench(
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
-    from coder.bench.tables import describe_own_bugs, write_predictions
+    from coder.bench.tables import write_predictions
     from coder.core.task import Budget
     from coder.wiring.session import RuntimeOptions
 
     if options.on.startswith("ray"):
         raise UserError("coder bench runs on this machine: --on local:N.")
     directory = output or Path(f"bench-{Path(suite).resolve().name}")
-    is_own, has_rows = suite == OWN and not Path(OWN).is_dir(), suite.endswith(".jsonl")
-    runtime = RuntimeOptions(
-        test_command=options.test, trusted=options.trust, unsafe=options.unsafe_no_sandbox
-    )
-    folder = suite
-    if is_own or has_rows:
-        folder = str(directory / "tasks")
-        _make_tasks(
-            suite,
-            directory / "tasks",
-            runtime,
-            repo=options.repo,
-            checkouts=checkouts,
-            bugs=bugs,
-            only=task or (),
+    if has_rows := suite.endswith(".jsonl"):
+        runtime = RuntimeOptions(
+            test_command=options.test, trusted=options.trust, unsafe=options.unsafe_no_sandbox
         )
+        _make_tasks(Path(suite), directory / "tasks", runtime, checkouts=checkouts, only=task or ())
+    folder = str(directory / "tasks") if has_rows else suite
     tasks = {suite_task.name: suite_task for suite_task in load_suite(folder, task or ())}
     budget = Budget(
         usd=options.settings["max_usd"],
@@ -121,35 +108,23 @@ def bench(
     if has_rows:
         write_predictions(directory, outcomes)
     _write(directory, outcomes)
-    if is_own:
-        print(f"\n{describe_own_bugs(outcomes)}")
     return 1 if failure_count else 0
 
 
 def _make_tasks(
-    suite: str,
-    folder: Path,
-    runtime: "RuntimeOptions",
-    *,
-    repo: Path,
-    checkouts: Path | None,
-    bugs: int,
-    only: "Sequence[str]",
+    file: Path, folder: Path, runtime: "RuntimeOptions", *, checkouts: Path | None, only: "Sequence[str]"
 ) -> None:
-    """Make the tasks of a suite that has none: of rows of SWE-bench, or of the repository's own bugs."""
+    """Make the tasks of a suite of rows of SWE-bench."""
     from coder.bench import sources
 
-    if not suite.endswith(".jsonl"):
-        sources.mine_history(repo, folder, most=bugs, options=runtime, report=_report_progress)
-    elif checkouts is None:
+    if checkouts is None:
         raise UserError("Rows of SWE-bench need the checkouts of their repositories: --checkouts DIR.")
-    else:
-        rows = sources.read_rows(Path(suite), _report_progress)
-        sources.make_benchmark(
-            rows, folder, checkouts=checkouts, only=tuple(only), options=runtime, report=_report_progress
-        )
+    rows = sources.read_rows(file, _report_progress)
+    sources.make_benchmark(
+        rows, folder, checkouts=checkouts, only=tuple(only), options=runtime, report=_report_progress
+    )
     if not any(folder.glob("*/task.toml")):
-        raise UserError(f"{suite} gives no task that can be judged here; the reasons stand above.")
+        raise UserError(f"{file} gives no task that can be judged here; the reasons stand above.")
 
 
 def _report_progress(line: str) -> None:

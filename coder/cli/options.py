@@ -361,6 +361,8 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "verify --details": "coder log evidence shows all test runs, notes and circumstances",
     "verify --format VALUE": "coder log evidence prints the evidence in Markdown, with --json as an object",
     "bench --max-candidates VALUE": "a run without a model is limited by its time",
+    "bench --bugs VALUE": "suites are rows of SWE-bench, and folders of tasks",
+    "bench --repo VALUE": "a suite names its repositories",
     "bench --compare VALUE": "results.csv and runs.jsonl have a row for each run",
     "bench --containers": "python -m swebench.harness.run_evaluation judges predictions.jsonl",
     "--suite VALUE": "tests that use the changed code run nearest first; --wait runs all of them",

@@ -1,42 +1,16 @@
-"""Tasks from known fixes: which commits count as one, names of benchmarks' tests, files of rows."""
+"""Tasks from rows of SWE-bench: names of their tests, files of rows."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from coder.bench.sources import find_fixes, make_benchmark, match_benchmark_names, read_rows
-from coder.bench.tables import describe_own_bugs, write_predictions
+from coder.bench.sources import make_benchmark, match_benchmark_names, read_rows
+from coder.bench.tables import write_predictions
 from coder.core.verdict import VerdictKind
-from coder.repo.git import find_git
 from coder.wiring.session import RuntimeOptions as Settings
 from tests.bench.outcomes import outcome
-from tests.builders import git, repo, write
-
-
-def commit(root: Path, subject: str, files: dict[str, str]) -> None:
-    write(root, files)
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", subject)
-
-
-def test_fixes_are_small_commits_with_tests_beside_code(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "A = 0\n"})
-    commit(
-        root,
-        "Fix rounding\n\nIt was cut.\n\nSigned-off-by: Ada <a@b>",
-        {"a.py": "A = 1\n", "test_a.py": "#\n"},
-    )
-    commit(root, "Add a feature", {"a.py": "A = 2\n", "test_a.py": "##\n"})
-    commit(root, "Fix without a test", {"a.py": "A = 3\n"})
-    commit(root, "Fix a typo in a test", {"test_a.py": "###\n", "README.md": "#\n"})
-    commit(root, "Fix it everywhere", {"test_a.py": "", **{f"b{number}.py": "" for number in range(12)}})
-    (fix,) = find_fixes(find_git(root), "HEAD")
-    assert (fix.name[9:], fix.issue, fix.tests) == (
-        "fix-rounding",
-        "Fix rounding\n\nIt was cut.",
-        ("test_a.py",),
-    )
+from tests.builders import git, repo
 
 
 @pytest.mark.parametrize(
@@ -112,10 +86,3 @@ def test_predictions_hold_first_change_of_each_instance(tmp_path: Path) -> None:
         {"instance_id": "b", "model_name_or_path": "coder-linear-m:one", "model_patch": ""},
     ]
     assert len(write_predictions(tmp_path, [*runs, outcome("a", model="m:two")])) == 2
-
-
-def test_summary_of_own_bugs_names_solved_and_cost() -> None:
-    runs = [outcome("a"), outcome("b", solves=False), outcome("a", model="m:two")]
-    assert describe_own_bugs(runs) == (
-        "2 bugs of this repository: m:two solves 1 of 1 runs at $0.02 each, m:one solves 1 at $0.02 each."
-    )
