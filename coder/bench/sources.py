@@ -14,7 +14,6 @@ from typing import Any
 
 from coder.core.errors import CoderError, UserError
 from coder.core.paths import is_test_file, is_test_path
-from coder.core.values import Value
 from coder.core.verdict import TestReport
 from coder.repo.git import find_checkout
 from coder.repo.repository import SessionRepository
@@ -29,19 +28,6 @@ INSTANCE = re.compile(r"\w[\w.-]*")
 SKIPPED = "skipped.jsonl"
 """Rows that are no task here, and why."""
 Report = Callable[[str], None]
-
-
-class KnownFix(Value):
-    name: str
-    issue: str
-    base: str
-    """Commit or tree before the fix."""
-    tree: str
-    tests: tuple[str, ...]
-    """Paths of what the tests of the fix need; they are hidden from the strategies."""
-    fail_to_pass: tuple[str, ...] = ()
-    """Names that a benchmark gives to the tests that the fix turns green; empty if it names none."""
-    pass_to_pass: tuple[str, ...] = ()
 
 
 def make_benchmark(
@@ -64,8 +50,7 @@ def make_benchmark(
         try:
             place, base = _find_row_checkout(row, checkouts)
             with open_runtime(place, **options) as (repository, runtime):
-                fix = row_fix(row, repository, base)
-                reason = prepare_task(fix, repository, runtime, folder / name)
+                reason = prepare_task(row, base, repository, runtime, folder / name)
         except CoderError as error:
             reason = str(error)
         _note(name, reason, folder, report)
@@ -115,14 +100,16 @@ def is_runnable_test(path: str) -> bool:
     return is_test_path(path) and path.endswith((".go", ".rs", ".js", ".ts", ".jsx", ".tsx", ".java", ".rb"))
 
 
-def row_fix(row: Mapping[str, Any], repository: SessionRepository, base: str) -> KnownFix:
-    """Return the fix of a row of SWE-bench.
+def _apply_patches(
+    row: Mapping[str, Any], base: str, repository: SessionRepository
+) -> tuple[str, tuple[str, ...]]:
+    """Return the tree with the patches of a row, and the paths of its tests.
 
     Raises:
         UserError: a field is missing, or a patch does not apply to the base.
     """
     git, root = repository.user_checkout.git, repository.root
-    tree = base
+    tree, tests = base, tuple[str, ...]()
     for field in ("test_patch", "patch"):
         patched = apply_to_tree(git, str(row.get(field) or ""), onto=tree, root=root)
         if patched is None:
@@ -130,21 +117,9 @@ def row_fix(row: Mapping[str, Any], repository: SessionRepository, base: str) ->
         if field == "test_patch":
             tests = tuple(changed_entries(git, old=git.resolve_tree(base), new=patched))
         tree = patched
-    issue = str(row.get("problem_statement") or "")
-    if not issue or not tests:
+    if not row.get("problem_statement") or not tests:
         raise UserError("it has no problem_statement, or no test_patch")
-    failing = _parse_names(row.get("FAIL_TO_PASS") or row.get("fail_to_pass"))
-    passing = _parse_names(row.get("PASS_TO_PASS") or row.get("pass_to_pass"))
-    name = str(row["instance_id"])
-    return KnownFix(
-        name=name,
-        issue=issue,
-        base=base,
-        tree=tree,
-        tests=tests,
-        fail_to_pass=failing,
-        pass_to_pass=passing,
-    )
+    return tree, tests
 
 
 def _parse_names(value: object) -> tuple[str, ...]:
@@ -183,44 +158,53 @@ def _find_row_checkout(row: Mapping[str, Any], checkouts: Path) -> tuple[Path, s
 # tasks
 
 
-def prepare_task(fix: KnownFix, repository: SessionRepository, runtime: ProjectRuntime, folder: Path) -> str:
-    """Write a fix as a task if its tests are red before and green after it; else return why not."""
-    git = repository.user_checkout.git
-    entries = changed_entries(git, old=git.text("mktree"), new=git.resolve_tree(fix.tree))
-    hidden = [path for path in fix.tests if path in entries]
+def prepare_task(
+    row: Mapping[str, Any], base: str, repository: SessionRepository, runtime: ProjectRuntime, folder: Path
+) -> str:
+    """Write the fix of a row as a task if its tests are red before and green after it; else return why not.
+
+    Raises:
+        UserError: it is no fix of the base.
+    """
+    git, issue = repository.user_checkout.git, str(row.get("problem_statement") or "")
+    fixed_tree, tests = _apply_patches(row, base, repository)
+    named_failing = _parse_names(row.get("FAIL_TO_PASS") or row.get("fail_to_pass"))
+    named_passing = _parse_names(row.get("PASS_TO_PASS") or row.get("pass_to_pass"))
+    entries = changed_entries(git, old=git.text("mktree"), new=git.resolve_tree(fixed_tree))
+    hidden = [path for path in tests if path in entries]
     files = [path for path in hidden if is_runnable_test(path)]
     if not files:
         return "none of its tests can be run by itself"
-    before_tree = compose_tree(git, old=fix.base, new=fix.tree, paths=fix.tests)
+    before_tree = compose_tree(git, old=base, new=fixed_tree, paths=tests)
     with repository.checkout(before_tree) as place:
         runtime.selection.settle(place)
         runner = runtime.runner()
         if not runtime.project.command.is_selective:
             return f"`{runtime.project.command.text}` cannot run single test files"
         before = [runner.run(place, files) for _ in range(REPEATS)]
-    after = _run_tests(repository, runner, fix.tree, files)
+    after = _run_tests(repository, runner, fixed_tree, files)
     if problem := next((report.problem for report in after if report.problem), None):
         return f"with the fix, its tests do not run here: {problem.text.splitlines()[0]}"
     failing, passing = _compare_runs(before, after)
-    if fix.fail_to_pass:
+    if named_failing:
         known = match_benchmark_names((*failing, *passing))
-        wanted = {name: known(name) for name in fix.fail_to_pass}
+        wanted = {name: known(name) for name in named_failing}
         if missing := [name for name, ids in wanted.items() if not set(ids) & set(failing)]:
             count = f"{len(missing)} of {len(wanted)} tests are"
             return f"{count} not red before and green after it here, such as {missing[0]}"
         failing = [id for ids in wanted.values() for id in ids if id in failing]
-        named = {id for name in fix.pass_to_pass for id in known(name)}
+        named = {id for name in named_passing for id in known(name)}
         passing = [id for id in passing if id in named]
     if not failing:
         return "no test is red before and green after it"
     facts = {
-        "title": fix.issue.partition("\n")[0].strip(),
+        "title": issue.partition("\n")[0].strip(),
         "test": shlex.join(
             [f"{name}={value}" for name, value in runtime.project.command.environment.items()]
             + [*_absolute_command(runtime)]
         ),
         "checkout": str(repository.root),
-        "tree": fix.base,
+        "tree": base,
         "fail_to_pass": list(dict.fromkeys(failing)),
         "pass_to_pass": list(dict.fromkeys(passing)),
     }
@@ -228,7 +212,7 @@ def prepare_task(fix: KnownFix, repository: SessionRepository, runtime: ProjectR
         target = folder / "hidden" / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(git.call("cat-file", "blob", entries[path].blob).stdout)
-    (folder / "issue.md").write_text(f"{fix.issue}\n", encoding="utf-8")
+    (folder / "issue.md").write_text(f"{issue}\n", encoding="utf-8")
     lines = (f"{key} = {json.dumps(value)}\n" for key, value in facts.items())  # JSON's texts are TOML's
     (folder / "task.toml").write_text("".join(lines), encoding="utf-8")
     return ""
