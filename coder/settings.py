@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
-from coder.core.text import explain_invalid_value, parse_json, parse_toml, suggest_name
+from coder.core.text import explain_invalid_value, parse_toml, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import Requirement
 from coder.directories import config_directory
@@ -244,7 +244,6 @@ def collect_settings(
     if repository is not None:
         for source, values in _repository_tables(repository):
             _overlay_repository(entries, values, source=f"{repository}/{source}")
-        _overlay(entries, confirmed_commands(repository, environment), source="your answer")
         _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
     for name in Config.model_fields:
         text = environment.get(f"CODER_{name.upper()}")
@@ -312,21 +311,6 @@ def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
                 raise UserError(f"{file}: [repositories] {path} is no table of settings.")
             return table
     return {}
-
-
-CONFIRMED_FILE = "commands.json"
-"""The commands that the user has confirmed, by repository; kept and forgotten as trust is."""
-CONFIRMED = ("test", "build")
-
-
-def confirmed_commands(repository: Path, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return how the user answered what tests and builds a repository; empty if they were not asked."""
-    try:
-        table = parse_json((config_directory(environment) / CONFIRMED_FILE).read_text(encoding="utf-8"))
-        answers = table[str(repository.resolve())]
-        return {name: str(answers[name]) for name in CONFIRMED if answers.get(name)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
 
 
 def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:

@@ -1,4 +1,4 @@
-"""Memory of repositories that the user trusts, and of commands that were allowed or confirmed there."""
+"""Memory of repositories that the user trusts, and of commands that were allowed there."""
 
 import json
 import os
@@ -12,7 +12,6 @@ from coder.directories import config_directory
 from coder.files.regular_files import replace_text
 from coder.permissions.command_rules import Rule
 from coder.repo.git import find_main_root
-from coder.settings import CONFIRMED_FILE
 
 
 def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
@@ -27,24 +26,16 @@ def trust_repository(directory: Path, environment: Mapping[str, str] = os.enviro
 
 
 def forget_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Withdraw trust in a repository, and forget what was always allowed and confirmed in it."""
+    """Withdraw trust in a repository, and forget what was always allowed in it."""
     names = _names(directory)
     _write_json(
         "trusted.json",
         [known_root for known_root in _trusted_roots(environment) if known_root not in names],
         environment,
     )
-    for file in ("allowed.json", CONFIRMED_FILE):
-        table = _read_table(file, environment)
-        _write_json(file, {root: kept for root, kept in table.items() if root not in names}, environment)
-
-
-def remember_commands(
-    directory: Path, commands: Mapping[str, str], environment: Mapping[str, str] = os.environ
-) -> None:
-    """Remember what the user said tests and builds a repository, in the user's own configuration."""
-    table = {**_read_table(CONFIRMED_FILE, environment), str(directory.resolve()): dict(commands)}
-    _write_json(CONFIRMED_FILE, table, environment)
+    table = _read_rules(environment)
+    kept = {root: rules for root, rules in table.items() if root not in names}
+    _write_json("allowed.json", kept, environment)
 
 
 def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
@@ -52,7 +43,7 @@ def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) 
     try:
         return tuple(
             Rule.model_validate(rule)
-            for rule in _read_table("allowed.json", environment).get(_repository_name(directory), [])
+            for rule in _read_rules(environment).get(_repository_name(directory), [])
         )
     except ValidationError:
         return ()
@@ -64,7 +55,7 @@ def remember_rules(
     """Remember rules for a repository, in the user's own configuration."""
     all_rules = dict.fromkeys((*allowed_rules(directory, environment), *rules))
     table = {
-        **_read_table("allowed.json", environment),
+        **_read_rules(environment),
         _repository_name(directory): [rule.model_dump() for rule in all_rules],
     }
     _write_json("allowed.json", table, environment)
@@ -79,8 +70,8 @@ def _names(directory: Path) -> set[str]:
     return {_repository_name(directory), str(directory.resolve())}
 
 
-def _read_table(name: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    data = _read_json(name, environment)
+def _read_rules(environment: Mapping[str, str]) -> dict[str, Any]:
+    data = _read_json("allowed.json", environment)
     return data if isinstance(data, dict) else {}
 
 

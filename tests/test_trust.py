@@ -12,11 +12,11 @@ from coder.core.messages import ToolMessage, UserMessage
 from coder.core.task import Task
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.sandbox.backend import CommandSpec, WrappedCommand
-from coder.settings import Config, load_config
+from coder.settings import Config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.trust import forget_repository, is_trusted, trust_repository
 from coder.wiring.guidance import find_commands, require_command
-from coder.wiring.project_runtime import confirm_commands, ensure_trust
+from coder.wiring.project_runtime import ensure_trust
 from coder.wiring.session import Approach, SessionSetup
 from tests.builders import git, repo, write
 from tests.walls import walls
@@ -177,24 +177,3 @@ def test_worktree_of_a_trusted_repository_is_trusted(tmp_path: Path, monkeypatch
         assert (is_trusted(root), is_trusted(tmp_path / "tree")) == (False, False)
         trust_repository(tmp_path / "tree")
         assert is_trusted(root)
-
-
-def test_asks_once_what_tests_a_repository(root: Path) -> None:
-    asked: list[tuple[str, str]] = []
-
-    def answer(question: str, detected: str) -> str:
-        asked.append((question, detected))
-        return "make check"
-
-    for _ in range(2):
-        config = confirm_commands(root, load_config(root, {}), backend=walls(), ask=answer)
-    assert [detected for _, detected in asked] == ["python -m pytest"]
-    assert config.test == "make check"
-    trust_repository(root)
-    forget_repository(root)
-    assert load_config(root, {}).test is None
-
-
-def test_does_not_ask_for_a_command_that_is_set(root: Path) -> None:
-    config = Config(test="make")
-    assert confirm_commands(root, config, backend=None, ask=lambda *_: "other") is config

@@ -87,7 +87,6 @@ def run_task(
                 mode=mode,
                 continues=continues,
                 confirm=typer.confirm if attended else None,
-                ask=(lambda question, answer: str(typer.prompt(question, answer))) if attended else None,
             )
             if setup.approach.reason and not (json or quiet):
                 console.print(

@@ -33,8 +33,8 @@ from coder.retrieval.ranking import Localization, locate_issue
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import BoundedSandbox, ProcessSandbox
-from coder.settings import Config, confirmed_commands, load_config, sandbox_caps
-from coder.trust import is_trusted, remember_commands, trust_repository
+from coder.settings import Config, load_config, sandbox_caps
+from coder.trust import is_trusted, trust_repository
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds
 from coder.verify.change import read_texts
@@ -99,24 +99,6 @@ def ensure_trust(
     if backend is None:
         raise UserError(f"{root} is not trusted: nothing was run.")
     return False
-
-
-def confirm_commands(
-    root: Path, config: Config, *, backend: SandboxBackend | None, ask: Callable[[str, str], str]
-) -> Config:
-    """Ask the user once for the command that tests a repository, with what was detected.
-
-    `ask` takes a question and the answer that Enter gives. Nothing is asked where the user, the repository
-    or an earlier answer names the test command, and nothing is remembered where none was detected.
-    """
-    if config.test is not None or confirmed_commands(root):
-        return config
-    project = inspect_project(root, backend=backend)
-    if project.problem is not None:
-        return config
-    answers = {"test": ask(f"Test command of {root.name}", project.command.text)}
-    remember_commands(root, answers)
-    return config.model_copy(update=answers)
 
 
 def trust_question(root: Path, backend: SandboxBackend | None) -> str:

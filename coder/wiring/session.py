@@ -59,7 +59,6 @@ from coder.wiring.project_runtime import (
     ProjectRuntime,
     build_project_runtime,
     command_environment,
-    confirm_commands,
     ensure_trust,
     make_sandbox,
     read_attachments,
@@ -282,14 +281,13 @@ def prepare_session(
     mode: Mode = "fix",
     continues: str = "",
     confirm: Callable[[str], bool] | None = None,
-    ask: Callable[[str, str], str] | None = None,
     sandbox: BackendChoice | None = None,
 ) -> SessionSetup:
     """Prepare a session in the repository that contains a directory; nothing is started.
 
     Without `approach` the configuration decides on it, by `mode`; of a session that this one `continues` it
-    takes the model. `confirm` asks the user, and `ask` for a command; None if nobody can be asked. `sandbox`
-    is the choice for earlier sessions; None chooses now.
+    takes the model. `confirm` asks the user; None if nobody can be asked. `sandbox` is the choice for earlier
+    sessions; None chooses now.
 
     Raises:
         UserError: the repository, the configuration, the model or the sandbox cannot be used.
@@ -304,8 +302,6 @@ def prepare_session(
     approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode)
     runs_nothing = mode == "ask" and approach.is_offline
     trusted = trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm))
-    if ask is not None and mode != "ask":
-        config = confirm_commands(root, config, backend=backend, ask=ask)
     return SessionSetup(
         root=root,
         config=config,
