@@ -70,6 +70,12 @@ ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
     "run the code in a daemon thread and assert that it is done in time."
 )
+ORDER_DEPENDENT_HINT = (
+    "passes by itself, and failed among the others: look for what tests leave to each other "
+    "(a default or a class's own list, a cache, a file), and have one test show it"
+)
+
+
 _TEST_NAME = re.compile(r"(?<![\w:./])test_\w+\b(?!\.py|/)")
 PLAIN_TIMES = 10.0
 """How many times as long as with the recorder the targets may take without it."""
@@ -269,6 +275,7 @@ class WorktreeVerifier:
             is_edited = change.changes_test(result.id) and not is_requested(result.id)
             if is_edited and was is not None and fails_alike(result, was):
                 reason = "fails in the same way without the edit, so it says nothing about the issue"
+            reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
             if not reason:
                 reproducing.append(result.id)
             elif result.red or is_requested(result.id) or was is None or not was.green:
@@ -355,6 +362,11 @@ class WorktreeVerifier:
         is_safe = self._examples is not None and not self._trees.modules  # sandboxed, and nothing is built
         with split.read("change") if is_safe else split.checkout("change") as new:
             return tuple(self._find_lost_imports(lambda: split.checkout("base"), new, sources))
+
+    def _was_red(self, test: str) -> bool:
+        """Tell whether a test was red on the base, run among all others."""
+        result = self._base.report.result_for(test) if self._base.report else None
+        return result is not None and result.red
 
     def accept_test_edits(self) -> None:
         self._purpose = self._purpose.model_copy(update={"accepts_test_edits": True})
