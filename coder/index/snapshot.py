@@ -403,11 +403,6 @@ class IndexSnapshot:
         )
 
     @cached_property
-    def average_length(self) -> float:
-        """Average number of words of non-empty documents."""
-        return sum(self.lengths) / max(1, len(self.lengths) - self.lengths.count(0))
-
-    @cached_property
     def modules_by_name(self) -> Mapping[str, tuple[str, ...]]:
         """Python files by the last part of their module's name, empty files included."""
         paths_by_name: dict[str, list[str]] = {}

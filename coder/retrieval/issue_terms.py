@@ -145,6 +145,9 @@ def extract_issue_terms(issue: str) -> IssueTerms:
     text = _relevant_text(issue)
     plain = PATH.sub(" ", text)
     title = next((line for line in plain.splitlines() if line.strip()), "")
+    if (first := WORD.match(title)) and first[0].istitle():  # as any sentence begins: no class is meant
+        lowered = title[0].lower() + title[1:]
+        plain, title = plain.replace(title, lowered, 1), lowered
     weights: dict[str, float] = {}
     in_code = {word for block in CODE.findall(plain) for word in WORD.findall(block)}
     in_title = set(WORD.findall(title))

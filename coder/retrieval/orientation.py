@@ -2,19 +2,21 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import NamedTuple
 
 from coder.core.errors import ToolError
-from coder.core.paths import SOURCE_SUFFIXES
+from coder.core.paths import SOURCE_SUFFIXES, is_test_path
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms, identifier_terms
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.patching.plan import TextFile
+from coder.retrieval.features import file_subject
 from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import Localization, RankedPlace, locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
@@ -33,23 +35,32 @@ ROOT_FILES = (
 )
 SHOWN_FILES = 3
 SHARPNESS = 0.5
-LEAST_SHARE = 0.15
+MOST_WEIGHED = 10
+LEAST_SHARE = 0.2
 """Of the odds of the likeliest files: one below it is only named."""
 SOURCE_CHARACTERS = 6_000
 """Characters of source, shared by the files according to their odds."""
 PLACES_PER_FILE = 12
 LONGEST_PLACE = 120
 """Lines of a definition that is shown whole, and most lines of a longer one."""
+LINE_CHARACTERS = 45
+"""Of a usual line with its number."""
 WINDOW_LINES = 4
 """Lines above and below each line of a longer definition that the issue points at."""
 LONGEST_DOCSTRING = 3
 MOST_CONSTANTS = 1
 """Likeliest definitions of a file whose constants are shown with them."""
 MOST_OUTLINED = 20
-MOST_NAMED_FILES = 6
+MOST_NAMED_FILES = 8
 MOST_TESTS = 5
 LONGEST_TEST = 10
 LONGEST_IMPORTS = 300
+CASE = re.compile(r"\s*(?:it|test|describe|context)\b[\w.]*\(")
+"""The line that begins a test of JavaScript."""
+FARTHEST_CASE = 40
+"""Lines above a use in which such a line is looked for."""
+LEAST_ALIKE, MOST_ALIKE = 0.5, 4
+"""A word of a path counts by the inverse root of the number of paths with it."""
 COMMON_LINES = 8
 """A word in more lines of a definition than this points at none of them.
 
@@ -104,10 +115,10 @@ def issue_overview(
         if place.item
     ]
     reaching = find_reaching_tests(snapshot, likeliest) if likeliest else ()
-    tests = [test for test in reaching if "::" in test.id][:MOST_TESTS]
-    sections += [_show_test(workspace, snapshot, test) for test in tests[:1]]
+    sections += [_show_test(workspace, snapshot, test) for test in reaching[:1]]
+    sections.append(_list_tests_alike(snapshot, views, clues))
     text = "\n\n".join(_fit(filter(None, sections), budget_chars))
-    return FirstLook(text, tuple(test.id for test in tests))
+    return FirstLook(text, tuple(test.id for test in reaching if "::" in test.id)[:MOST_TESTS])
 
 
 @dataclass(kw_only=True)
@@ -122,13 +133,13 @@ class _FileView:
     """The places that they belong to, likeliest first."""
     shown: set[int] = field(default_factory=set)
 
-    def lines_of(self, item: Definition, clues: IssueTerms) -> set[int]:
-        """Return the lines of a definition, all or those that the issue points at, and the headers around it.
+    def lines_of(self, item: Definition, clues: IssueTerms, most: int) -> set[int]:
+        """Return the lines of a definition, all or those that the issue points at; headers around it.
 
         Left out is the inside of long docstrings.
         """
         end = item.end
-        if item.kind == "class" and end - item.start >= LONGEST_PLACE:
+        if item.kind == "class" and end - item.start >= most:
             inner = (other for other in self.definitions if other.name.startswith(f"{item.name}."))
             end = min((other.start - 1 for other in inner if other.kind != "variable"), default=end)
         inside = {
@@ -139,8 +150,10 @@ class _FileView:
         }
         last = min(end, len(self.source.lines))
         numbers = [number for number in range(item.start, last + 1) if number not in inside]
-        if len(numbers) > LONGEST_PLACE:
-            numbers = _windows(item, [(number, self.source.lines[number - 1]) for number in numbers], clues)
+        if len(numbers) > most:
+            numbers = _windows(
+                item, [(number, self.source.lines[number - 1]) for number in numbers], clues, most
+            )
         headers = {outer.line for outer in enclosing_definitions(item.start, self.definitions)}
         return {*numbers, *headers}
 
@@ -166,6 +179,21 @@ class _FileView:
         return "\n".join(parts)
 
 
+def _shares(located: Localization) -> list[tuple[str, float]]:
+    """Return the likeliest files, each with its share of the room: the mean of its own odds and those of its
+    definitions.
+    """
+    pointed = {place.path for place in located.symbols if place.is_pointed_at}
+    shares: dict[str, float] = defaultdict(float)
+    for places in (located.files, located.symbols):
+        likely = [place for place in places if place.path in pointed or not pointed][:MOST_WEIGHED]
+        odds = [math.exp((place.score - likely[0].score) / SHARPNESS) for place in likely]
+        for place, odd in zip(likely, odds, strict=True):
+            shares[place.path] += odd / sum(odds) / 2
+    best = sorted(shares.items(), key=lambda pair: -pair[1])[:SHOWN_FILES]
+    return [(path, share / sum(share for _, share in best)) for path, share in best if share >= LEAST_SHARE]
+
+
 def _view_files(
     workspace: Workspace, located: Localization, clues: IssueTerms, room: int
 ) -> Iterator[_FileView]:
@@ -173,13 +201,9 @@ def _view_files(
 
     Where the issue points at places, files that words alone lead to are left out.
     """
-    pointed = {place.path for place in located.symbols if place.is_pointed_at}
-    files = [file for file in located.files if file.path in pointed or not pointed][:SHOWN_FILES]
-    odds = [math.exp((file.score - files[0].score) / SHARPNESS) for file in files]
-    for file, odd in zip(files, odds, strict=True):
-        share = odd / sum(odds)
-        if share < LEAST_SHARE:
-            continue
+    files = {file.path: file for file in located.files}
+    for name, share in _shares(located):
+        file = files.get(name, RankedPlace(path=name, score=0.0))
         try:
             path, source = load_source(workspace, file.path)
         except ToolError:
@@ -194,7 +218,9 @@ def _view_files(
             assert place.item is not None
             items = [place.item, *(view.constants_of(place.item) if number < MOST_CONSTANTS else ())]
             for item in items:
-                lines = view.lines_of(item, clues) - view.shown
+                lines = (
+                    view.lines_of(item, clues, min(LONGEST_PLACE, int(left / LINE_CHARACTERS))) - view.shown
+                )
                 if (size := view.size(lines)) <= left or not view.shown:
                     view.shown |= lines
                     left -= size
@@ -204,12 +230,12 @@ def _view_files(
             yield view
 
 
-def _windows(item: Definition, lines: Sequence[tuple[int, str]], clues: IssueTerms) -> list[int]:
+def _windows(item: Definition, lines: Sequence[tuple[int, str]], clues: IssueTerms, most: int) -> list[int]:
     """Return the first line, and the numbers of lines around those that the issue points at."""
     shown = {index for index, (number, _) in enumerate(lines) if number <= item.line}
-    for index in _pointed_lines(item, lines, clues) or range(LONGEST_PLACE):
+    for index in _pointed_lines(item, lines, clues) or range(most):
         around = range(max(0, index - WINDOW_LINES), min(len(lines), index + WINDOW_LINES + 1))
-        if len(shown | set(around)) <= LONGEST_PLACE:
+        if len(shown | set(around)) <= most:
             shown |= set(around)
     return [lines[index][0] for index in shown]
 
@@ -238,16 +264,31 @@ def _pointed_lines(item: Definition, lines: Sequence[tuple[int, str]], clues: Is
 
 def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: ReachingTest) -> str:
     """Return the beginning of a test, and the names that its file imports."""
-    item = enclosing_definitions(test.line, snapshot.definitions(test.path))[-1]
     try:
         path, source = load_source(workspace, test.path)
     except ToolError:
         return ""
-    shown = set(range(item.start, min(item.end, item.start + LONGEST_TEST - 1) + 1))
+    around = enclosing_definitions(test.line, snapshot.definitions(test.path))
+    above = range(test.line, max(0, test.line - FARTHEST_CASE), -1)
+    case = next((number for number in above if CASE.match(source.lines[number - 1])), test.line)
+    start, end = (around[-1].start, around[-1].end) if "::" in test.id else (case, len(source.lines))
+    shown = set(range(start, min(end, start + LONGEST_TEST - 1) + 1)) | {test.line}
     view = _FileView(path=path, source=source, definitions=(), shown=shown)
     names = ", ".join(dict.fromkeys(name.local_name for name in snapshot.imports(test.path)))
     imports = f"\nThe file imports {names[:LONGEST_IMPORTS]}" if names else ""
     return f"A test of it:\n\n{view.render()}{imports}"
+
+
+def _list_tests_alike(snapshot: IndexSnapshot, views: Sequence[_FileView], clues: IssueTerms) -> str:
+    """Return files of tests and their data whose names say what the likeliest file's or the issue's do."""
+    subject = {word for view in views[:1] for word in identifier_terms(file_subject(view.path))}
+    wanted = subject | {part for name in clues.distinctive for part in identifier_terms(name)}
+    paths = [path for path in snapshot.paths if is_test_path(path)]
+    words = {path: {*identifier_terms(PurePath(path).stem)} & wanted for path in paths}
+    counts = Counter(word for shared in words.values() for word in shared)
+    worth = {path: sum(counts[word] ** -0.5 for word in shared) for path, shared in words.items()}
+    best = sorted((path for path in paths if worth[path] >= LEAST_ALIKE), key=lambda path: -worth[path])
+    return f"Tests named alike: {', '.join(map(escape_path, best[:MOST_ALIKE]))}" if best else ""
 
 
 def _outline(view: _FileView, located: Localization) -> str:

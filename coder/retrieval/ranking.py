@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coder.core.paths import is_test_path
 from coder.files.tokenize import count_terms, identifier_terms
@@ -11,7 +11,7 @@ from coder.index.parsers import Definition
 from coder.index.snapshot import IndexSnapshot
 from coder.retrieval.corpus import Corpus, find_identifier_uses, match_terms
 from coder.retrieval.features import DefinitionCandidate, FeatureValues, IssueMatch, imported_neighbours
-from coder.retrieval.issue_terms import DISTINCTIVE_WEIGHT, IssueTerms, strip_private
+from coder.retrieval.issue_terms import IssueTerms
 from coder.retrieval.references import collect_references
 from coder.workspace.workspace import FileIndex, read_text_or_empty
 
@@ -227,52 +227,6 @@ POINTERS = ("message", "line", "innermost frame")
 FEW_PLACES = 0.5
 """Evidence that three places share is 0.58 for each, that four share 0.5."""
 FILE_SCORE_WEIGHT = 0.54
-MAX_SHORT_CLASS = 40
-"""Lines of a class that is one place; of a longer one its methods that the issue names are places, too."""
-MOST_PLACES = 10
-MAX_PLACES_PER_FILE = 4
-MAX_METHODS_PER_CLASS = 4
-MOST_PLAIN_FILES = 5
-"""Number of the likeliest files that are places themselves, where none of their definitions is one."""
-
-
-def select_places(snapshot: IndexSnapshot, located: Localization, clues: IssueTerms) -> list[RankedPlace]:
-    """Select the likeliest definitions, a few per file, then likely files that have none among them."""
-    selected: dict[str, RankedPlace] = {}
-    for place in located.symbols:
-        of_file = sum(other.path == place.path for other in selected.values())
-        if place.item is None or of_file >= MAX_PLACES_PER_FILE or len(selected) >= MOST_PLACES:
-            continue
-        selected.setdefault(place.name, place)
-        for method in _named_methods(snapshot, place.path, place.item, clues):
-            other = replace(place, item=method, reasons=("named in the issue",))
-            selected.setdefault(other.name, other)
-    places = list(selected.values())
-    known = {place.path for place in places}
-    files = [file for file in located.files[:MOST_PLAIN_FILES] if file.path not in known]
-    room = MOST_PLACES - len(files)
-    return [*places[:room], *files]
-
-
-def _named_methods(
-    snapshot: IndexSnapshot, path: str, item: Definition, clues: IssueTerms
-) -> list[Definition]:
-    if item.kind != "class" or item.end - item.line < MAX_SHORT_CLASS:
-        return []
-    methods = (
-        other
-        for other in snapshot.definitions(path)
-        if other.kind == "method" and other.name.rpartition(".")[0] == item.name
-    )
-    return [method for method in methods if is_named_by_issue(method, clues)][:MAX_METHODS_PER_CLASS]
-
-
-def is_named_by_issue(item: Definition, clues: IssueTerms) -> bool:
-    """Tell whether the issue names this definition; the underscores of a private name are ignored."""
-    weight = max(clues.names.get(name, 0.0) for name in (item.bare_name, strip_private(item.bare_name)))
-    return item.bare_name in clues.called or weight >= DISTINCTIVE_WEIGHT
-
-
 MOST_REASONS = 3
 MOST_WORDS = 3
 MOST_USED = 2

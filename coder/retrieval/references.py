@@ -16,6 +16,11 @@ MAX_MESSAGE_DOCUMENTS = 60
 """Limit of documents that contain all words of a message: with more, none is read."""
 MOST_NAMESAKES = 3
 FRAME_DECAY = 0.3
+SPECIFIER = re.compile(
+    r"""(?:\bfrom|\brequire\(|\bimport\(?)\s*["'](?:\.{1,2}/|(?:@[\w-]+/)?[\w-]+/)+?"""
+    r"""((?:[\w-]+/)*[\w-]+)(?:\.\w+)?["']"""
+)
+"""A module below a package or a folder, as JavaScript imports it."""
 ADJACENT_LITERALS = re.compile(r"[\"']\s*\n\s*[rfubRFUB]?[\"']")
 
 
@@ -48,6 +53,7 @@ def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
     evidence = ReferenceEvidence()
     worktree_files = FileIndex(terrain.snapshot.paths)
     _add_paths(terrain, clues, worktree_files, evidence)
+    _add_specifiers(terrain, clues, evidence)
     _add_frames(terrain, clues, worktree_files, evidence)
     _add_imports(terrain, clues, evidence)
     _add_messages(terrain, clues, evidence)
@@ -68,6 +74,18 @@ def _add_paths(
             if line and not clues.frames:
                 for definition in _definitions_around(terrain, path, line)[-1:]:
                     evidence.add(path, "line", 1.0, name=definition.name, reason=f"line {line} is named")
+
+
+def _add_specifiers(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
+    """Add the modules that the issue's JavaScript imports below a package, such as `shop/plugin/tax`."""
+    for specifier in dict.fromkeys(SPECIFIER.findall(clues.text)):
+        paths = [path for path in terrain.paths if f"/{_module(path)}".endswith(f"/{specifier}")]
+        for path in paths:
+            evidence.add(path, "path", 1 / len(paths), reason="imported in the issue")
+
+
+def _module(path: str) -> str:
+    return path.rpartition(".")[0].removesuffix("/index")
 
 
 def _add_tested_files(terrain: Corpus, test: str, share: float, evidence: ReferenceEvidence) -> None:

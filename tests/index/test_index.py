@@ -74,7 +74,6 @@ def test_document_words_come_from_own_lines(tmp_path: Path) -> None:
         "Box.size_of": (1, True, count_terms(method).total()),
         "helper": (1, False, count_terms(rest).total()),
     }
-    assert snapshot.average_length > 0
 
 
 def test_sees_added_removed_and_changed_files(tmp_path: Path) -> None:

@@ -246,3 +246,19 @@ def test_string_of_one_file_outranks_prose(tmp_path: Path) -> None:
         "lib/http.js::httpAdapter",
         "the only file with 'content-encoding'",
     )
+
+
+def test_first_word_of_a_title_is_no_name(tmp_path: Path) -> None:
+    files = {
+        "lib/named.py": "class Named:\n    pass\n",
+        "lib/groups.py": "def groups(named):\n    return named\n",
+    }
+    location = locate_in_tree(tmp_path, "Named groups are lost", files)
+    assert not any("defines Named" in reason for place in location.symbols for reason in place.reasons)
+
+
+@pytest.mark.parametrize("specifier", ["shop/plugin/tax", "./plugin/tax.js", "@shop/core/plugin/tax"])
+def test_module_that_an_example_imports_is_a_place(specifier: str, tmp_path: Path) -> None:
+    files = {"src/plugin/tax/index.js": "export default 1;\n", "src/index.js": "export default 2;\n"}
+    location = locate_in_tree(tmp_path, f"It fails\n\n```\nconst tax = require('{specifier}')\n```\n", files)
+    assert "imported in the issue" in reasons_for(location, "src/plugin/tax/index.js")

@@ -220,7 +220,24 @@ def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
         "    8|     assert Cart().total_price(coupon=3) == 0",
         *(f"{number:>5}|     assert Cart()" for number in range(9, 17)),
         "The file imports pytest, Cart",
+        "",
+        "Tests named alike: tests/test_cart.py",
     ]
+
+
+def test_case_of_javascript_is_shown_around_its_use_with_data_named_alike(tmp_path: Path) -> None:
+    files = {
+        "src/slices.js": "export function slice(begin) {\n  return begin;\n}\n",
+        "test/slices.test.js": (
+            "import { slice } from '../src/slices';\n\ndescribe('slices', () => {\n"
+            "  it('begins', () => {\n    const begin = 1;\n    expect(slice(begin)).toBe(1);\n  });\n});\n"
+        ),
+        "test/data/slices.txt": "1\n",
+        "test/data/other.txt": "1\n",
+    }
+    overview = overview_of(tmp_path, files, "`slice` fails for negative numbers")
+    assert "    4|   it('begins', () => {" in overview.split("A test of it:\n\n")[1]
+    assert overview.endswith("Tests named alike: test/data/slices.txt, test/slices.test.js")
 
 
 MESSAGES = {
