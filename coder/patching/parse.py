@@ -233,15 +233,14 @@ def parse_file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] 
 def find_hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     """Return possible file names from the lines right above.
 
-    These are a path on its own line, else words that look like paths.
+    These are paths on lines of their own.
     """
     above = [line for line in lines[max(0, index - 12) : index] if line.strip("\0 `~\t")][-LINES_OF_HINTS:]
     hints: list[str] = []
     for line in reversed(above):
         if line.startswith(("+", "-", "@@", " ")):
             break
-        path = path_line(line)
-        hints += [path] if path else extract_path_words(line)
+        hints += filter(None, [path_line(line)])
     return tuple(dict.fromkeys(hints))
 
 
@@ -386,7 +385,6 @@ MARKS = (" ", "+", "-", "\\ ")
 NO_NEWLINE = "\\ No newline at end of file"
 SIGNATURE = re.compile(r"\d+\.\d+[.\w]*")
 """The git version that `git format-patch` writes below its last line, `-- `."""
-BULLET = re.compile(r"- \w")
 UNUSUAL_MARKS = {"\u00a0": " ", "\u2212": "-"}
 EndsAt = Callable[[int], int | None]
 """Tells whether the hunk ends above an index: None, no; 0, certainly; n, unless the header's counts include n
@@ -417,20 +415,8 @@ def read_body(
     end = exact_size or len(body)
     while end > marked_size and not exact_size and not body[end - 1].strip():
         end -= 1
-    tail = 0 if exact_size else max(end - marked_size, _prose_length(body[:end], counts))
+    tail = 0 if exact_size else end - marked_size
     return read_lines(map(_add_mark, body[:end])), tail, index
-
-
-def _prose_length(body: Sequence[str], counts: Counts) -> int:
-    """Count the lines below an empty line that read like sentences and a list.
-
-    List items look like removed lines.
-    """
-    size = len(body)
-    while size and (BULLET.match(body[size - 1]) or not body[size - 1].startswith(MARKS)):
-        size -= 1
-    empty = next((index for index in range(size, len(body)) if not body[index]), len(body))
-    return 0 if _counts(body) == counts else len(body) - empty
 
 
 def _add_mark(line: str) -> str:
@@ -654,7 +640,6 @@ ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, 
 LONGEST_HEADER = 2_000
 DEV_NULL = "/dev/null"
 SURROUNDING_CHARACTERS = "`*'\"()[]<>,;:#"
-PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w+|[\w.@+-]+(?:/[\w.@+-]+)+|[A-Z]\w+file")
 
 
 def parse_header_name(line: str) -> str:
@@ -683,11 +668,6 @@ def path_line(line: str) -> str:
     """
     text = line.lstrip("\0").strip().strip(SURROUNDING_CHARACTERS + " ")
     return text if text and len(text) < LONGEST_HEADER and not re.search(r"\s", text) else ""
-
-
-def extract_path_words(line: str) -> list[str]:
-    words = [word.strip(SURROUNDING_CHARACTERS) for word in line.lstrip("\0")[:LONGEST_HEADER].split()]
-    return [word for word in (word.rstrip(".") for word in words) if PATH.fullmatch(word)]
 
 
 ENVELOPE = re.compile(r"^[ \t>]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File)", re.MULTILINE)
