@@ -1,10 +1,11 @@
-"""Questions at the command line: a research over the wire, its interruption, and answers without a model."""
+"""Questions, and commands of the user's own."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from tests.builders import write
 from tests.models.fakes import FakeServer, Turn
 from tests.place import Place, call
 
@@ -101,3 +102,20 @@ def test_wrong_use_gets_one_line(place: Place, options: tuple[str, ...], message
     result = place.coder("ask", QUESTION, *options, "--trust")
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert message in result.stderr
+
+
+COMMAND = "---\ndescription: Explain a name\nargument-hint: NAME\nmode: ask\n---\nWhat does $1 do?\n"
+
+
+def test_runs_a_command_of_a_trusted_repository(place: Place, server: FakeServer, tmp_path: Path) -> None:
+    place.environment["HOME"] = str(tmp_path / "home")
+    write(place.repository / ".claude/commands", {"explain.md": COMMAND})
+    model = ("--base-url", f"{server.url}/v1", "--model", "fake")
+    assert "coder trust" in place.coder("run", "explain", "minutes", *model).stderr
+    assert place.coder("run").stdout.strip() == ""
+    assert place.coder("run", "--trust").stdout == "explain          NAME Explain a name\n"
+    server.turns += [Turn(text="It splits the text (`clock.py:2`).")]
+    result = place.coder("run", "explain", "minutes", "--trust", *model)
+    assert result.returncode == 0, result.stderr
+    assert "It splits the text" in result.stdout
+    assert "What does minutes do?" in str(server.requests[-1])

@@ -1,4 +1,4 @@
-"""Local executor: real processes, since their deaths are what it is about."""
+"""Values of --on, and the local executor: real processes, since their deaths are what it is about."""
 
 import os
 import signal
@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from coder.core.errors import UserError
 from coder.executors.calls import (
@@ -17,7 +19,13 @@ from coder.executors.calls import (
     CallStarted,
     Emit,
 )
-from coder.executors.local import LocalExecutor
+from coder.executors.local import LocalExecutor, open_executor
+
+
+@pytest.mark.parametrize("place", ["local:0", "local:x", "cloud", "ray:1"])
+def test_refuses_other_places(place: str) -> None:
+    with pytest.raises(UserError, match="local"):
+        open_executor(place)
 
 
 def act(argument: tuple[str, str], emit: Emit) -> str:

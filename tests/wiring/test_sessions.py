@@ -1,6 +1,9 @@
-"""Sessions as they are put together."""
+"""Sessions as they are put together, and what runs the code of a project."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,15 @@ from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import GitError, UserError
 from coder.core.task import Task
 from coder.models.scripted import load_script as steps
+from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.strategies.tree import APPROACHES
+from coder.verify.base import SuiteLimits
 from coder.verify.run import CommandSelection
 from coder.wiring import project_runtime
+from coder.wiring.project_runtime import command_environment, suite_limits
 from coder.wiring.session import choose_approach, prepare_session, scripted_approach
-from tests.builders import repo
+from tests.builders import find_project, repo, write
 
 
 def test_answer_without_a_model_runs_nothing_of_a_repository(
@@ -92,3 +98,37 @@ def test_sandbox_shows_all_code_that_runs_in_projects(monkeypatch: pytest.Monkey
     directories = {path for path in Path(coder.__file__).parent.rglob("target") if path.is_dir()}
     assert len(directories) > 1
     assert directories <= set(options["exposed"])
+
+
+def test_all_tests_run_where_the_user_waits() -> None:
+    assert suite_limits(Config(suite_seconds=60)) == SuiteLimits(suite_seconds=60)
+    assert suite_limits(Config(wait=True)).waits
+    assert not suite_limits(Config(wait=True), in_turn=True).waits
+
+
+@pytest.mark.parametrize("root", ["packages/shop/src", pytest.param(".", marks=pytest.mark.thorough)])
+def test_commands_import_worktree_despite_editable_install(tmp_path: Path, root: str) -> None:
+    files = {f"{root}/shop/__init__.py": "", "packages/shop/pyproject.toml": "[project]\nname = 'shop'\n"}
+    write(tmp_path / "checkout", files)
+    write(tmp_path / "worktree", files)
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    packages = next(venv.glob("lib/python*/site-packages"))
+    (packages / "shop.pth").write_text(f"{tmp_path / 'checkout' / root}\n")
+    script = "import shop, sys; sys.exit('/worktree/' not in shop.__file__)"
+    outside = tmp_path / "worktree" / "elsewhere"
+    outside.mkdir()
+    with ProcessSandbox(os.environ) as sandbox:
+        project = find_project(
+            tmp_path / "checkout",
+            sandbox=sandbox,
+            environment={},
+            test_command=f"{venv}/bin/python -m pytest",
+        )
+        codes = [
+            sandbox.run(
+                [str(venv / "bin" / "python"), "-c", script], cwd=outside, environment=environment
+            ).exit_code
+            for environment in ({}, command_environment(project, tmp_path / "worktree"))
+        ]
+    assert codes == [1, 0]
