@@ -1,7 +1,7 @@
 """Record of a session of the demo, from which the tutorial's pictures are drawn.
 
     coder demo --offline && python -m docs.generators.demo_session
-    DRAW_PICTURES=1 python -m pytest tests/docs/test_pictures.py
+    DRAW_PICTURES=1 python -m pytest tests/docs/test_site.py
 
 It is that of the newest session; its paths are made neutral.
 """

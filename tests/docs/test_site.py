@@ -1,5 +1,6 @@
-"""The documentation site: it builds without warnings and offline, and describes each setting and command."""
+"""The documentation site, and its pictures."""
 
+import asyncio
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,7 +10,11 @@ import pytest
 import typer
 
 from coder.cli.app import app
+from coder.core.events import SessionStarted, Verified
 from coder.settings import SETTING_GROUPS, Config, describe_settings
+from coder.store.jsonl import read_records
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.services import SessionModel, UserRequest
 from docs.generators.command_tree import read_command_tree
 from docs.generators.reference_pages import (
     render_commands,
@@ -17,6 +22,9 @@ from docs.generators.reference_pages import (
     render_exit_codes,
     render_settings,
 )
+from tests.builders import by_hand
+from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, services_that, stage
+from tests.ui.tui.pictures import check_picture
 
 ROOT = Path(__file__).parents[2]
 needs_sphinx = pytest.mark.skipif(
@@ -72,3 +80,40 @@ def test_every_setting_is_described() -> None:
     assert next(line for line in page if "`model`" in line).endswith("| no |")
     assert next(line for line in page if "`test`" in line).endswith("| set it |")
     assert "| `mode` | `shift+tab` | change the mode: fix, change, ask, plan, build |" in page
+
+
+PICTURES = Path(__file__).parents[2] / "docs" / "tutorial"
+EVENTS = [record.event for record in read_records(Path(__file__).parent / "demo_session")]
+ISSUE = next(event.task.issue for event in EVENTS if isinstance(event, SessionStarted))
+SEARCHED = next(number for number, event in enumerate(EVENTS) if isinstance(event, Verified))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("proven", len(EVENTS)), *by_hand(("start", 0), ("searching", SEARCHED))]
+)
+def test_picture_is_current(name: str, count: int, tmp_path: Path) -> None:
+    session = FakeSession()
+
+    async def start(_: UserRequest) -> FakeSession:
+        return session
+
+    async def show(terminal: Stage) -> None:
+        if count:
+            await terminal.say(ISSUE)
+            session.tell(*EVENTS[:count])
+        if count == len(EVENTS):
+            session.end()
+        await terminal.settle()
+        check_picture(terminal, name, tmp_path, PICTURES)
+
+    async def scenario() -> None:
+        app = CoderApp(
+            services_that(start=start, choose_model=lambda: SessionModel("no model")),
+            repository="/tmp/coder-demo-k3v9x1/worklog",
+            clock=FakeClock(),
+        )
+        async with stage(app, size=(100, 30)) as terminal:
+            app.theme = "textual-dark"
+            await show(terminal)
+
+    asyncio.run(scenario())

@@ -1,10 +1,15 @@
-"""A change on a terminal, as `coder log diff`, `coder apply` and `coder fix --dry-run` show it."""
+"""The program on a terminal: the interface's start, and a change that is shown."""
 
+import os
+import sys
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from tests.builders import repo
 from tests.cli.terminal import Terminal
 from tests.models.fakes import Turn, serve
 from tests.models.wires import chat_stream, openai_error
@@ -43,3 +48,30 @@ def test_a_fix_is_shown_before_it_is_applied(place: Place, start: Callable[..., 
     terminal.press("y\r")
     assert "which holds the fix" in terminal.finish()
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    root = repo(tmp_path / "clock", {"clock.py": "HOURS = 24\n"})
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "COLORTERM": "truecolor",
+        "OLLAMA_HOST": "127.0.0.1:9",
+    }
+    terminal = Terminal([sys.executable, "-m", "coder"], directory=root, environment=environment)
+    yield terminal
+    terminal.close()
+
+
+def test_keeps_early_keys_and_restores_the_terminal(terminal: Terminal) -> None:
+    before = termios.tcgetattr(terminal.file)
+    terminal.type("größer".encode())
+    terminal.read_until("größer".encode())
+    terminal.type(b"\x11")
+    terminal.finish()
+    assert b"\x1b[?1049l" in terminal.output
+    assert termios.tcgetattr(terminal.file) == before
