@@ -1,19 +1,17 @@
 """The tool `run_tests`."""
 
-import re
 from collections.abc import Sequence
 
 from coder.core.errors import ToolError
-from coder.core.verdict import TestReport, TestResult
+from coder.core.text import sanitize_text
+from coder.core.verdict import TestReport
+from coder.core.verdict_summary import explain_failures
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace, format_count, suggest_paths
 
-MOST_SHOWN = 6
 MOST_LISTED = 20
-MOST_NAMED = 3
-MOST_CHARACTERS = 1_500
-MOST_FRAMES = 4
-COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+MOST_CHARACTERS = 6_000
+"""Of explained failures."""
 
 
 @tool()
@@ -26,11 +24,11 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     named = tuple(validate_test_id(workspace, test) for test in tests)
     report = workspace.run(named, workspace.progress)
     if report.problem is not None:
-        tail = "\n".join(COLOR.sub("", report.output).splitlines()[-30:])
+        tail = "\n".join(sanitize_text(report.output).splitlines()[-30:])
         reason = "it found no test." if report.problem.kind == "no_tests" else report.problem.text
         return f"The run says nothing about the code: {reason}\n[{report.command}]\n{tail}".rstrip()
     if report.by_exit_code:
-        tail = "\n".join(COLOR.sub("", report.output).splitlines()[-60:])
+        tail = "\n".join(sanitize_text(report.output).splitlines()[-60:])
         return (
             f"{'Passed' if not report.failures else 'Failed'} (the command's exit code is "
             f"{report.exit_code}).\n[{report.command}]\n{tail}"
@@ -77,61 +75,14 @@ def _comparison(report: TestReport, baseline: TestReport) -> str:
         parts.append(
             f"New failures: {len(new_failures)}{f' ({added_count} {unknown})' if added_count else ''}"
         )
-    parts += _explain_failures(new_failures)
+    parts += explain_failures({"New": new_failures}, room=MOST_CHARACTERS)
     if fixed:
         parts.append(_list_tests("Fixed (red on the untouched code, green now)", fixed))
     if still_failing:
         parts.append(_list_tests("Failing before too", [result.id for result in still_failing]))
-        parts += _explain_failures(still_failing[:2] if not new_failures else [])
+        old = still_failing[:2] if not new_failures else ()
+        parts += explain_failures({"Old": old}, room=MOST_CHARACTERS)
     return "\n".join([*parts, f"[{report.command}]"])
-
-
-def _explain_failures(results: Sequence[TestResult]) -> list[str]:
-    """Describe failures, those with one message once."""
-    groups: dict[str, list[TestResult]] = {}
-    for result in results:
-        groups.setdefault(_describe_reason(result), []).append(result)
-    parts: list[str] = []
-    for number, (first, *others) in enumerate(groups.values()):
-        if number >= MOST_SHOWN + MOST_LISTED:
-            left = sum(map(len, [*groups.values()][number:]))
-            return [*parts, f"and {left} more"]
-        parts.append(_describe_failure(first) if number < MOST_SHOWN else _failure_line(first))
-        if others:
-            names = ", ".join(other.id for other in others[:MOST_NAMED])
-            parts.append(f"  the same in {format_count(len(others), 'other test')}, such as {names}")
-    return parts
-
-
-def _failure_line(result: TestResult) -> str:
-    return f"- {result.id}: {_describe_reason(result)}"
-
-
-def _describe_reason(result: TestResult) -> str:
-    failure = result.failure
-    message = COLOR.sub("", failure.message) if failure else ""
-    reason = next((line for line in message.splitlines() if line.strip()), "")
-    return ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
-
-
-def _describe_failure(result: TestResult) -> str:
-    """Describe one failure: reason, innermost frames of the project that the runner's extract lacks, that extract."""
-    lines = [_failure_line(result) + (f" (at {result.when})" if result.when != "call" else "")]
-    if result.failure is None:
-        return lines[0]
-    text = COLOR.sub("", result.failure.text).strip("\n")
-    first, _, rest = text.partition("\n")
-    if lines[0].endswith(f": {first}"):
-        text = rest.lstrip("\n")
-    frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-MOST_FRAMES:]
-    lines += [
-        f"    {frame.path}:{frame.line} in {frame.function}"
-        for frame in frames
-        if f"{frame.path}:{frame.line}" not in text
-    ]
-    if len(text) > MOST_CHARACTERS:
-        text = f"[...]\n{text[-MOST_CHARACTERS:]}"
-    return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
 
 def _list_tests(title: str, ids: Sequence[str]) -> str:

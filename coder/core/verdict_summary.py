@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coder.core.paths import test_file_of, test_function_of
-from coder.core.text import join_first
+from coder.core.text import join_first, sanitize_text
 from coder.core.verdict import (
     DENIED,
     ISSUE_EXAMPLE,
@@ -408,14 +408,26 @@ def summarize_failures(verdict: Verdict) -> str:
     A failure is shown with its assertion and values, the innermost frames with source, and captured output.
     """
     parts = [f"{verdict.label}: {verdict.reason}", *(f"Noted: {note}." for note in verdict.notes[:5])]
-    sections = (("Broken by the change", verdict.broken), ("Not green yet", verdict.still_red))
-    groups = [(title, group) for title, results in sections for group in group_by_signature(results).values()]
+    sections = {"Broken by the change": verdict.broken, "Not green yet": verdict.still_red}
+    parts += explain_failures(sections, room=LONGEST_SUMMARY - sum(map(len, parts)) - 400)
+    return "\n\n".join(parts)[:LONGEST_SUMMARY]
+
+
+def explain_failures(sections: Mapping[str, Sequence[TestResult]], *, room: int) -> list[str]:
+    """Return each different failure once, below the titles of `sections`, in about `room` characters.
+
+    The first few are shown, the rest is counted.
+    """
+    groups = [
+        (title, group)
+        for title, results in sections.items()
+        for group in group_by_signature(results).values()
+    ]
     shown_groups = groups[:DISTINCT_FAILURES]
-    room = (LONGEST_SUMMARY - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
-    parts += [_describe_group(title, group, room) for title, group in shown_groups]
+    parts = [_describe_group(title, group, room // len(shown_groups)) for title, group in shown_groups]
     if hidden := sum(len(group) for _, group in groups[DISTINCT_FAILURES:]):
         parts.append(f"... and {hidden} more that fail in {len(groups) - DISTINCT_FAILURES} other ways.")
-    return "\n\n".join(parts)[:LONGEST_SUMMARY]
+    return parts
 
 
 def _describe_group(title: str, group: Sequence[TestResult], room: int) -> str:
@@ -423,7 +435,8 @@ def _describe_group(title: str, group: Sequence[TestResult], room: int) -> str:
     where = "" if first.when == "call" else f" while pytest runs its {first.when}"
     lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
     if first.failure is not None:
-        lines.append(_cut_middle(first.failure.text or first.failure.headline, max(room - 200, 200)))
+        text = sanitize_text(first.failure.text or first.failure.headline)
+        lines.append(_cut_middle(text, max(room - 200, 200)))
     if others := [result.id for result in group[1:]]:
         lines.append(_cut_middle(f"The same happens in {join_first(others, NAMED_ALIKE)}.", 400))
     return "\n".join(lines)
