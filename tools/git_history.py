@@ -11,7 +11,6 @@ from coder.workspace.workspace import (
     replace_control_characters,
 )
 
-MOST_CHARACTERS = 10_000
 MOST_LINES = 60
 LONGEST_WORD = 200
 
@@ -27,7 +26,7 @@ def git_history(
 ) -> str:
     """Show the newest ten commits: of all, of a path, of lines (and who made them), or with a word; or one commit.
 
-    What takes git over 20 seconds is answered with what there was; an answer has at most 10,000 characters.
+    What takes git over 20 seconds is answered with what there was.
 
     Args:
         path: Only commits that touch this file or directory.
@@ -57,11 +56,6 @@ def git_history(
             text = _describe_lines(workspace, relative, first, min(last, first + MOST_LINES - 1))
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
-    if len(text) > MOST_CHARACTERS:
-        text = (
-            f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left "
-            "out; give a path ...]"
-        )
     return "\n".join(map(replace_control_characters, text.split("\n"))) or "No commit fits."
 
 

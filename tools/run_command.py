@@ -6,7 +6,6 @@ from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace
 
 LONGEST_SECONDS = 600
-MOST_CHARACTERS = 12_000
 
 
 @tool(asks=True)
@@ -42,15 +41,4 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
     if execution.timed_out:
         end = f"stopped at its time limit of {seconds} s; this is what it had printed"
     dropped_note = ", the middle of the output was dropped" if execution.truncated else ""
-    return f"{_truncate(execution.output) or '(no output)'}\n[{end}, {execution.seconds:.1f} s{dropped_note}]"
-
-
-def _truncate(output: str) -> str:
-    output = output.rstrip("\n")
-    if len(output) <= MOST_CHARACTERS:
-        return output
-    half = MOST_CHARACTERS // 2
-    return (
-        f"{output[:half]}\n[... {len(output) - 2 * half:,} characters left out; filter "
-        f"with grep, head or tail ...]\n{output[-half:]}"
-    )
+    return f"{execution.output.rstrip() or '(no output)'}\n[{end}, {execution.seconds:.1f} s{dropped_note}]"
