@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from coder.core import events
-from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values import Value
 from coder.files.regular_files import is_within
@@ -204,7 +203,6 @@ Reply = TypeVar("Reply", events.Answer, events.Decide, events.Amend)
 
 
 class ApprovalRequest(Value):
-    call: ToolCall
     text: str
     """The action in one line: `run: pip install x`."""
     why: str
@@ -227,42 +225,22 @@ class Approval:
         self._waiting: dict[tuple[type[Value], str], asyncio.Future[Any]] = {}
         """Questions without an answer, by its type and their id."""
         self._count = 0
-        self._permitted: dict[ToolCall, events.QuestionAnswered] = {}
-        """The newest answer for the calls that have not used it: it holds for each once, for ids repeat."""
         self.rules: tuple[Rule, ...] = ()
         """Rules for what the user has always allowed in this session."""
 
-    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> events.QuestionAnswered:
-        """Return whether the call may be carried out (REFUSE: it may not), and what is to be done instead.
-
-        The first of a reply's requests asks for all of them in one question.
-        """
-        if call not in self._permitted:
-            answer = await self._ask_for_permission(requests)
-            if answer.option == events.ALWAYS and self._remember is not None:
-                rules = tuple(rule for request in requests for rule in request.rules)
-                self.rules += rules
-                self._remember(rules)
-            self._permitted = {request.call: answer for request in requests}
-        return self._permitted.pop(call)
-
-    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> events.QuestionAnswered:
-        lines = [f"{request.text}   ({request.why})" for request in requests]
-        text = (
-            f"Allow this? {lines[0]}"
-            if len(lines) == 1
-            else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
-        )
-        can_always_allow = self._remember is not None and all(request.rules for request in requests)
-        if can_always_allow:
-            rules = dict.fromkeys(str(rule) for request in requests for rule in request.rules)
-            text += f"\n`{events.ALWAYS}` allows in this repository, from now on: {'; '.join(rules)}"
-        options = (
-            (events.ALLOW, events.ALWAYS, events.REFUSE)
-            if can_always_allow
-            else (events.ALLOW, events.REFUSE)
-        )
-        return await self._ask(text, options=options, default=events.REFUSE, takes_instruction=True)
+    async def permit(self, request: ApprovalRequest) -> events.QuestionAnswered:
+        """Return whether a call may be carried out (REFUSE: it may not), and what is to be done instead."""
+        text = f"Allow this? {request.text}   ({request.why})"
+        options: tuple[str, ...] = (events.ALLOW, events.REFUSE)
+        if self._remember is not None and request.rules:
+            rules = "; ".join(dict.fromkeys(map(str, request.rules)))
+            text += f"\n`{events.ALWAYS}` allows in this repository, from now on: {rules}"
+            options = (events.ALLOW, events.ALWAYS, events.REFUSE)
+        answer = await self._ask(text, options=options, default=events.REFUSE, takes_instruction=True)
+        if answer.option == events.ALWAYS and self._remember is not None:
+            self.rules += request.rules
+            self._remember(request.rules)
+        return answer
 
     async def ask(
         self, text: str, *, options: tuple[str, ...], default: str, takes_text: bool = False

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -547,7 +547,8 @@ async def run_call(run: CandidateRun, phase: Phase, call: ToolCall) -> Note | No
             raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with {phase.end_marker}.")
         arguments = tool.validate_arguments(call.arguments)
         decision = _decide(run, tool, arguments)
-        policy = await _check_permission(run, call, decision)
+        text = _describe_call(tool, call, arguments)
+        policy = await _check_permission(run, call.name, text, decision)
         start_seconds = time.monotonic()
         try:
             result, ok = await _run_tool(run, tool, arguments, policy=policy), True
@@ -601,19 +602,20 @@ def _is_named(messages: Sequence[Message], path: str) -> bool:
     return any(path in text or pattern.search(text) is not None for text in texts)
 
 
-async def _check_permission(run: CandidateRun, call: ToolCall, decision: PermissionDecision) -> Policy:
-    """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
+async def _check_permission(run: CandidateRun, name: str, text: str, decision: PermissionDecision) -> Policy:
+    """Return the policy of the call; ask the user if necessary.
 
     Raises:
         ToolRefusedError: it is not allowed.
     """
     if decision.action == "deny":
         raise ToolRefusedError(
-            f"{call.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
+            f"{name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
             "without it."
         )
     if decision.action == "ask":
-        answer = await run.approval.permit(call, list(_pending_requests(run, call)))
+        request = ApprovalRequest(text=text, why=decision.why, rules=decision.rules)
+        answer = await run.approval.permit(request)
         if answer.option == REFUSE:
             advice = (
                 f"The user wants this instead: {answer.instruction}"
@@ -621,7 +623,7 @@ async def _check_permission(run: CandidateRun, call: ToolCall, decision: Permiss
                 else "Go on without it: run_tests and the tools that look need no permission."
             )
             raise ToolRefusedError(
-                f"{call.name} was not allowed (it {decision.why}), and nothing was done. {advice}"
+                f"{name} was not allowed (it {decision.why}), and nothing was done. {advice}"
             )
     return Policy(writes=run.permissions.mode != "read-only", network=decision.network)
 
@@ -638,29 +640,6 @@ def _decide(run: CandidateRun, tool: Tool, arguments: Mapping[str, Any]) -> Perm
     return decide_command(
         rights, arguments["command"], root=run.candidate.worktree, network=arguments["network"]
     )
-
-
-def _pending_requests(run: CandidateRun, call: ToolCall) -> Iterator[ApprovalRequest]:
-    """Yield requests for this call and all others of its reply that wait for the same answer."""
-    for other in (
-        call,
-        *(other for other in unanswered_calls(candidate_messages(*run.own)) if other != call),
-    ):
-        tool = find_tool(run, other.name)
-        if tool is None:
-            continue
-        try:
-            arguments = tool.validate_arguments(other.arguments)
-        except ToolError:
-            continue  # its error is reported when it is run
-        decision = _decide(run, tool, arguments)
-        if decision.action == "ask":
-            yield ApprovalRequest(
-                call=other,
-                text=_describe_call(tool, other, arguments),
-                why=decision.why,
-                rules=decision.rules,
-            )
 
 
 def _describe_call(tool: Tool, call: ToolCall, arguments: Mapping[str, Any]) -> str:

@@ -78,17 +78,15 @@ def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
     assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
-def test_a_reply_asks_one_question(tmp_path: Path) -> None:
+def test_each_call_that_needs_it_is_asked_about(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
     calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]
     questions = run_reply(
         context, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
     )
     assert [question.text for question in questions] == [
-        (
-            "Allow all of this?\n  - run: make docs   (runs without a sandbox)\n"
-            "  - run: pip install x   (installs packages)"
-        )
+        "Allow this? run: make docs   (runs without a sandbox)",
+        "Allow this? run: pip install x   (installs packages)",
     ]
     tool_results = [event.message for event in events(context.log, ToolFinished)]
     assert [(message.call_id, message.ok) for message in tool_results] == [
