@@ -1,11 +1,11 @@
 """The tool `read`."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from coder.core.errors import ToolError
+from coder.core.text import suggest_name
 from coder.files.ripgrep import escape_path
 from coder.index import Definition, definitions, enclosing_definitions, match_definitions
 from coder.patching.plan import TextFile
@@ -116,22 +116,12 @@ def _part_lines(
 def _symbol_lines(symbol: str, path: str, file_definitions: Sequence[Definition]) -> tuple[int, int]:
     matches = match_definitions(symbol, file_definitions)
     if not matches:
-        similar_names = difflib.get_close_matches(
-            symbol.rpartition(".")[2],
-            [definition.bare_name for definition in file_definitions],
-            n=3,
-            cutoff=0.75,
-        )
-        similar = [
-            definition.name for definition in file_definitions if definition.bare_name in similar_names
-        ]
         hint = (
-            f"Near: {', '.join(similar[:6])}"
-            if similar
-            else f"It defines: {_names(file_definitions, MOST_NAMES) or 'nothing that can be made out'}"
+            suggest_name(symbol, [definition.name for definition in file_definitions])
+            or f"It defines: {_names(file_definitions, MOST_NAMES) or 'nothing that can be made out'}. "
         )
         raise ToolError(
-            f"{escape_path(path)} does not define {symbol!r}. {hint}. Where it is defined, "
+            f"{escape_path(path)} does not define {symbol!r}. {hint}Where it is defined, "
             f"search(pattern={symbol!r}) says."
         )
     if len(matches) > 1:

@@ -160,37 +160,30 @@ class BudgetTracker:
     def _output_limit(self, request: Request, price: Price) -> int | None:
         """Return the output limit of the request; None to wait, since calls in progress may leave more."""
         whole_first = reversed(tuple(self._chain()))  # its error is the one that the user has set
-        limits = [tracker._own_output_limit(request, price) for tracker in whole_first]
-        output, error = min(limits, key=lambda limit: limit[0])
-        if output < request.max_output_tokens and self._in_progress and not _is_final(error):
+        limits = [limit for tracker in whole_first for limit in tracker._limits(request, price)]
+        output, error = min(limits, key=lambda limit: limit[0], default=(request.max_output_tokens, None))
+        if output >= request.max_output_tokens or error is None:
+            return request.max_output_tokens
+        if self._in_progress and not _is_final(error):
             return None
-        if output < MIN_OUTPUT_TOKENS and error is not None:
+        if output < MIN_OUTPUT_TOKENS:
             raise error
         return output
 
-    def _own_output_limit(self, request: Request, price: Price) -> tuple[int, LimitReached | None]:
-        size, requested_tokens, budget = (
-            self.estimate_input_tokens(request),
-            request.max_output_tokens,
-            self._budget,
-        )
-        limits: list[tuple[int, LimitReached | None]] = [(requested_tokens, None)]
+    def _limits(self, request: Request, price: Price) -> Iterator[tuple[int, LimitReached]]:
+        """Yield the most output tokens that each limit of this tracker leaves, with its error."""
+        size, budget = self.estimate_input_tokens(request), self._budget
         if budget.seconds is not None and self.seconds >= budget.seconds:
-            limits.append(
-                (-1, LimitReached("seconds", f"The time limit of {budget.seconds:g} s is reached."))
-            )
+            yield -1, LimitReached("seconds", f"The time limit of {budget.seconds:g} s is reached.")
         if (requests := self._requests_left()) is not None and requests < 1:
-            limits.append(
-                (0, LimitReached("requests", f"The limit of {budget.requests} requests is reached."))
-            )
+            yield 0, LimitReached("requests", f"The limit of {budget.requests} requests is reached.")
         if (tokens := self._tokens_left()) is not None:
             text = f"The next request would go over the limit of {budget.tokens:,} tokens."
-            limits.append((min(requested_tokens, tokens - size), LimitReached("tokens", text)))
+            yield tokens - size, LimitReached("tokens", text)
         is_exempt = budget.unpriced and price(size, 0) is None
         if (usd := self._usd_left()) is not None and not is_exempt:
             phrase = budget.usd_phrase or f"the limit of ${budget.usd}"
-            limits.append(_affordable_output(size, requested_tokens, usd, price, phrase))
-        return min(limits, key=lambda limit: limit[0])
+            yield _affordable_output(size, request.max_output_tokens, usd, price, phrase)
 
     def _tokens_left(self) -> int | None:
         if self._budget.tokens is None:
@@ -246,9 +239,9 @@ def _least(limits: Iterable[N | None]) -> N | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _is_final(error: LimitReached | None) -> bool:
+def _is_final(error: LimitReached) -> bool:
     """Tell whether waiting cannot help: the time is over or the price is unknown."""
-    return error is not None and (error.limit == "seconds" or "not known" in str(error))
+    return error.limit == "seconds" or "not known" in str(error)
 
 
 class RateLimiter:

@@ -111,7 +111,7 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
         "d/box.py does not define 'weight'. It defines: Box 1, Box.size 4. Where it is defined, "
         "search(pattern='weight') says."
     )
-    assert "Near: Box.size. " in call_refused_tool(read, space, path="d/box.py", symbol="Bag.sizes")
+    assert "Did you mean Box.size? " in call_refused_tool(read, space, path="d/box.py", symbol="Box.sizes")
 
 
 def test_ambiguous_symbol_lists_definitions(tmp_path: Path) -> None:
