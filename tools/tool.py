@@ -64,29 +64,22 @@ class Tool:
             payload = {"arguments": payload} if self.schema is not None else self._rename_argument(payload)
             values = self.arguments.model_validate(payload)
         except json.JSONDecodeError as error:
-            raise ToolError(
-                f"The arguments of {self.name} are not valid JSON ({error.msg} at character "
-                f"{error.pos} of {len(arguments)}). "
-                f"Nothing was done. Send the call again with one JSON object: {self.usage}"
-            ) from None
+            fault = f"are not valid JSON ({error.msg} at character {error.pos} of {len(arguments)})"
         except RecursionError:
-            raise ToolError(
-                f"The arguments of {self.name} nest too deep. Nothing was done. It takes: {self.usage}"
-            ) from None
+            fault = "nest too deep"
         except UnicodeEncodeError:
-            raise ToolError(
-                f"The arguments of {self.name} hold half of a surrogate pair. Nothing was done. "
-                "Write that character whole."
-            ) from None
+            fault = "hold half of a surrogate pair: write that character whole"
         except ValidationError as error:
-            faults = "; ".join(
+            faults = (
                 f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
                 for fault in error.errors()[:5]
             )
-            raise ToolError(
-                f"The arguments of {self.name} do not fit: {faults}. Nothing was done. It takes: {self.usage}"
-            ) from None
-        return {name: getattr(values, name) for name in self.arguments.model_fields}
+            fault = f"do not fit: {'; '.join(faults)}"
+        else:
+            return {name: getattr(values, name) for name in self.arguments.model_fields}
+        raise ToolError(
+            f"The arguments of {self.name} {fault}. Nothing was done. Send one JSON object: {self.usage}"
+        )
 
     def _rename_argument(self, payload: object) -> object:
         """Return arguments with the missing required one, if it was sent under a name of `OTHER_NAMES`."""
