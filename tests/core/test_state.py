@@ -1,29 +1,35 @@
+"""Folds over the event log."""
+
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from coder.core.events import (
     NOBODY,
+    BaselineMeasured,
     BudgetSpent,
     CandidateForked,
     ContextCompacted,
     MessageFinished,
     NoteMade,
     PhaseEntered,
+    Record,
     SessionFinished,
     SessionStarted,
+    TestsEnded,
+    TestsStarted,
     ToolFinished,
+    Verified,
+    Warned,
+    stage_seconds,
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Diagnosis, Done
-from coder.core.state import (
-    candidate_messages,
-    next_mode,
-    session_status,
-    unrelated_tests,
-)
+from coder.core.state import candidate_messages, describe_context, next_mode, session_status, unrelated_tests
 from coder.core.task import Task
-from coder.core.verdict import VerdictKind
+from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
+from coder.session.log import EventLog
 from tests.records import make_records
 
 HELLO = UserMessage(text="hello")
@@ -135,3 +141,80 @@ def test_tests_of_all_notes_that_exclude_them_add_up() -> None:
         ),
     )
     assert unrelated_tests(log, "c1") == ("t.py::b", "t.py::a")
+
+
+def test_shares_are_by_kind_with_the_largest_first() -> None:
+    log = EventLog()
+    log.append(CandidateForked(candidate="c1"))
+    log.append(MessageFinished(candidate="c1", message=UserMessage(text="i" * 60)))
+    call = ToolCall(id="1", name="read", arguments="{" + "a" * 9)
+    log.append(MessageFinished(candidate="c1", message=AssistantMessage(text="t" * 30, calls=(call,))))
+    usage = Usage(input_tokens=1234, cached_tokens=1000)
+    log.append(BudgetSpent(candidate="c1", usage=usage, total=UsageTotals()))
+    message = ToolMessage(call_id="1", name="read", text="r" * 100)
+    log.append(ToolFinished(candidate="c1", message=message, seconds=0.0))
+    assert describe_context(log.records) == [
+        "  50%        100 characters  results of read",
+        "  30%         60 characters  opening message",
+        "  20%         40 characters  replies and calls of the model",
+        "The newest request had 1,234 tokens with the system prompt and the tools; 1,000 came from the "
+        "provider's cache.",
+    ]
+    log.append(ContextCompacted(candidate="c1", results=(5,)))
+    assert describe_context(log.records)[-1] == "Older parts were shortened once to make room."
+
+
+def test_session_without_a_message_says_so() -> None:
+    assert describe_context([]) == ["No message has been sent yet."]
+
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _records(*events_at: tuple[float, object]) -> list[Record]:
+    return [
+        Record.model_validate({"number": number, "at": START + timedelta(seconds=at), "event": event})
+        for number, (at, event) in enumerate(events_at, start=1)
+    ]
+
+
+def test_stages_add_up_to_the_wall_clock() -> None:
+    verdict = Verdict(kind=VerdictKind.PROVEN, reason="")
+    run = TestRun(label="targets", command="pytest", counts=Counts(passed=1))
+    records = _records(
+        (0, Warned(text="")),
+        (3, BaselineMeasured(command="pytest", counts=Counts(), failing=(), seconds=2.0)),
+        (23, MessageFinished(candidate="c1", message=AssistantMessage(text="x"))),
+        (24, ToolFinished(candidate="c1", message=ToolMessage(call_id="1", name="x", text=""), seconds=1.0)),
+        (28, TestsEnded(candidate="c1", stage="targets", run=run)),
+        (38, TestsEnded(candidate="c1", stage="impacted", run=run)),
+        (44, Verified(candidate="c1", attempt=1, verdict=verdict)),
+    )
+    stages = stage_seconds(records, total=50.0)
+    assert stages == {
+        "base": 3.0,
+        "model": 20.0,
+        "tools": 1.0,
+        "targets": 4.0,
+        "impacted": 10.0,
+        "checks": 6.0,
+        "other": 6.0,
+    }
+
+
+def test_waits_and_runs_before_a_verdict_have_stages() -> None:
+    run = TestRun(label="reproduction", command="pytest", counts=Counts(failed=1))
+    records = _records(
+        (0, Warned(text="")),
+        (10, PhaseEntered(candidate="c1", phase="locate", attempt=1)),
+        (14, PhaseEntered(candidate="c1", phase="locate", attempt=1)),
+        (15, TestsStarted(candidate="c1", label="reproduction", tests=1)),
+        (18, TestsEnded(candidate="c1", stage="reproduction", run=run)),
+    )
+    assert stage_seconds(records, total=18.0) == {
+        "base": 10.0,
+        "search": 4.0,
+        "reproduction": 3.0,
+        "checks": 1.0,
+        "other": 0.0,
+    }

@@ -1,12 +1,32 @@
+"""Names, keys, servers, prices and abilities of models."""
+
 import sys
 from collections.abc import Mapping
+from decimal import Decimal
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import pytest
 
 from coder.core.errors import UserError
-from coder.models.catalog import LocalServer, ModelChoice, choose_model, find_key, list_key_variables
+from coder.models.catalog import (
+    LocalServer,
+    ModelChoice,
+    accepts_images,
+    choose_model,
+    describe_models,
+    describe_price,
+    describe_tool_support,
+    detect_tool_support,
+    find_key,
+    find_list_price,
+    is_loopback,
+    list_key_variables,
+    list_models,
+    probe_servers,
+)
+from coder.models.provider import open_model
+from tests.builders import lines
 from tests.models.fakes import serve_answers
 
 RUNNING = LocalServer(provider="ollama", base_url="http://127.0.0.1:11434/v1", models=("qwen3:8b", "gemma3"))
@@ -200,3 +220,149 @@ def test_key_may_come_from_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     key = find_key("openrouter", {})
     assert key and key.get_secret_value() == "stored"
     assert list_key_variables({"OPENAI_API_KEY": "o"}) == ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+
+
+def choice(provider: str, model: str) -> ModelChoice:
+    return ModelChoice(provider=provider, model=model, reason="named")
+
+
+def test_worst_case_cost_counts_input_as_cache_write() -> None:
+    model = choice("anthropic", "claude-sonnet-4-5")
+    read_cost = find_list_price(model, 10_000, 0)
+    write_cost = find_list_price(model, 10_000, 1_000)
+    assert read_cost is not None
+    assert write_cost is not None
+    assert Decimal(0) < read_cost < write_cost
+    assert read_cost > Decimal("0.03")  # cost of the same input without any cache write
+
+
+def test_unlisted_model_has_no_price() -> None:
+    assert find_list_price(choice("compatible", "bridge"), 10, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "accepted"),
+    [
+        (model, name == "accepting")
+        for name in ("accepting", "others")
+        for model in lines(f"images/{name}.txt")
+    ],
+)
+def test_knows_families_that_accept_images(model: str, accepted: bool) -> None:
+    assert accepts_images(ModelChoice(provider="openai", model=model, reason="")) is accepted
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(("props", "accepted"), [("true", True), ("false", False)])
+def test_asks_llama_cpp_and_believes_the_user(props: str, accepted: bool) -> None:
+    with serve_answers({"/props": f'{{"modalities": {{"vision": {props}}}}}'.encode()}) as url:
+        for name in ("llava", "smollm2"):
+            choice = ModelChoice(provider="llamacpp", model=name, base_url=f"{url}/v1", reason="")
+            assert accepts_images(choice) is accepted
+            assert open_model(choice, environment={}).accepts_images is accepted
+            assert open_model(choice, environment={}, images=not accepted).accepts_images is not accepted
+
+
+pytestmark = pytest.mark.loopback
+
+
+def test_lists_chosen_and_configured_models() -> None:
+    chosen = ModelChoice(provider="openai", model="gpt-4o", reason="named with --model")
+    names = (("openai:gpt-4o", "fallback"), ("claude-unknown", "reviewer"))
+    keys = {"OPENAI_API_KEY": "x", "ANTHROPIC_API_KEY": "y"}
+    lines = describe_models(chosen, names, base_url="http://127.0.0.1:1/v1", environment=keys)
+    assert [line.split()[:2] for line in lines[:1]] == [["*", "openai:gpt-4o"]]
+    assert [(line.split()[0], line.split()[-1]) for line in lines[1:]] == [
+        ("openai:claude-unknown", "reviewer")
+    ]
+    assert "context and price unknown" in lines[1]
+    assert [" images " in line for line in lines] == [True, True]
+
+
+def test_lists_providers_with_a_key_and_servers_of_this_machine() -> None:
+    server = LocalServer(provider="ollama", base_url="http://127.0.0.1:1/v1", models=("qwen3:8b",))
+    lines = describe_models(
+        None, (), base_url=None, environment={"OPENAI_API_KEY": "x"}, local=lambda _: (server,)
+    )
+    assert lines[0].startswith("No model is chosen")
+    assert [line.split()[0] for line in lines[1:]] == ["openai:gpt-6.1-sol", "ollama:qwen3:8b"]
+    assert [" images " in line for line in lines[1:]] == [True, False]
+    assert [" thinks " in line for line in lines[1:]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "text"),
+    [
+        ("openai", "gpt-4o", "128k tokens, $2.5 in and $10 out per million"),
+        ("openai", "no-such-model", "context and price unknown"),
+    ],
+)
+def test_describes_context_and_price(provider: str, model: str, text: str) -> None:
+    assert describe_price(ModelChoice(provider=provider, model=model, reason="")) == text
+
+
+@pytest.mark.parametrize(
+    ("props", "text"),
+    [
+        (b'{"chat_template_caps": {"supports_tools": true}}', "calls tools"),
+        (b'{"chat_template_caps": {"supports_tools": false}}', "tools as text"),
+        (b"{}", "tools untried"),
+    ],
+)
+def test_asks_a_server_here_how_it_calls_tools(props: bytes, text: str) -> None:
+    with serve_answers({"/props": props}) as url:
+        choice = ModelChoice(provider="llamacpp", model="m", base_url=f"{url}/v1", reason="")
+        assert describe_tool_support(choice) == text
+    assert describe_tool_support(ModelChoice(provider="openai", model="m", reason="")) == "calls tools"
+
+
+LISTING = b'{"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "nomic-embed-text"}, {"id": "gemma3"}]}'
+
+
+@pytest.mark.loopback
+def test_lists_server_models_without_embedding_models() -> None:
+    with serve_answers({"/v1/models": LISTING}) as url:
+        assert list_models(f"{url}/v1/") == ("qwen3:8b", "gemma3")
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(
+    "body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"]
+)
+def test_ignores_other_program_on_port(body: bytes) -> None:
+    with serve_answers({"/v1/models": body}) as url:
+        assert list_models(f"{url}/v1") == ()
+
+
+@pytest.mark.loopback
+def test_finds_answering_servers_in_address_order() -> None:
+    with (
+        serve_answers({"/v1/models": LISTING}) as first,
+        serve_answers({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other,
+        serve_answers({}) as none,
+    ):
+        places = {"ollama": f"{first}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
+        assert probe_servers(places) == (
+            LocalServer(provider="ollama", base_url=f"{first}/v1", models=("qwen3:8b", "gemma3")),
+            LocalServer(provider="vllm", base_url=f"{other}/v1", models=("b",)),
+        )
+
+
+@pytest.mark.loopback
+def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
+    for answer, expected in ((b"true", True), (b"false", False), (b"null", None)):
+        with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": ' + answer + b"}}"}) as url:
+            assert detect_tool_support(f"{url}/v1") is expected
+    with serve_answers({}) as url:
+        assert detect_tool_support(f"{url}/v1") is None
+
+
+def test_recognizes_local_addresses() -> None:
+    urls = (
+        "http://localhost:1/v1",
+        "http://127.9.9.9/v1",
+        "http://[::1]:8080",
+        "https://api.example.com",
+        "http://127.evil.example",
+    )
+    assert [is_loopback(url) for url in urls] == [True, True, True, False, False]

@@ -1,3 +1,5 @@
+"""Turns of a phase."""
+
 import asyncio
 from dataclasses import replace
 from decimal import Decimal
@@ -10,7 +12,7 @@ from coder.core.events import BudgetSpent
 from coder.core.messages import AssistantMessage, Image, Reply, Usage, UserMessage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
-from coder.session.phase import add_user_message, run_turn
+from coder.session.phase import LoopDetector, add_user_message, run_turn
 from tests.session.fakes import events, kit, with_models
 
 
@@ -76,3 +78,18 @@ def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
         context.budget.spent.input_tokens,
         context.budget.reservations,
     ) == (1, 70, [])
+
+
+@pytest.mark.parametrize(
+    ("turns", "states"),
+    [
+        ("aaa", "new again lost"),
+        ("ababab", "new new again again lost lost"),
+        ("aAaa", "new new new again"),  # a capital is a turn that changes something
+    ],
+)
+def test_repeated_turns_warn_once_then_stop(turns: str, states: str) -> None:
+    detector = LoopDetector()
+    assert [
+        detector.record_turn((turn.lower(),), has_changed=turn.isupper()) for turn in turns
+    ] == states.split()

@@ -1,3 +1,5 @@
+"""Money, tokens, seconds, requests and attempts of a session."""
+
 import asyncio
 from decimal import Decimal
 
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from coder.core.errors import LimitReached, ModelError
 from coder.core.messages import Image, Request, Usage, UserMessage
 from coder.core.task import Budget
-from coder.session.budget import IMAGE_TOKENS, BudgetTracker, Price
+from coder.session.budget import IMAGE_TOKENS, BudgetTracker, Price, RateLimiter
 
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))
 
@@ -194,3 +196,22 @@ def test_other_limit_stands_in_where_price_is_unknown() -> None:
     make_call(purse, Usage(cost_usd=Decimal("0.01")), price=cent_per_thousand)
     with pytest.raises(LimitReached, match="limit of 2 requests"):
         make_call(purse, price=unknown_price)
+
+
+async def test_running_verifications_never_exceed_attempts_left() -> None:
+    pace, spent, most, refused = RateLimiter(), 0, 0, 0
+
+    async def attempt(running: list[int]) -> None:
+        nonlocal spent, most, refused
+        async with pace.attempt_slot(lambda: 2 - spent) as granted:
+            refused += not granted
+            if granted:
+                running.append(1)
+                most = max(most, len(running) + spent)
+                await asyncio.sleep(0)
+                running.pop()
+                spent += 1
+
+    running: list[int] = []
+    await asyncio.gather(*(attempt(running) for _ in range(5)))
+    assert (spent, most, refused) == (2, 2, 3)
