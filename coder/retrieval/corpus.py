@@ -2,16 +2,14 @@
 
 import math
 from array import array
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from coder.files.tokenize import count_terms, identifier_terms
-from coder.index.parsers import Definition
+from coder.files.tokenize import identifier_terms
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.issue_terms import IssueTerms, is_code_like
+from coder.retrieval.issue_terms import IssueTerms
 from coder.workspace.workspace import is_declaration, is_derived, path_category
 
 
@@ -94,8 +92,6 @@ class TextMatches:
     """By the file's number: the same over whole files."""
     named: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Documents whose own name contains words of the issue, with these words."""
-    telling: dict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
-    """By the file's number: contribution of each word."""
 
 
 ZONE_WEIGHTS = {"title": 2.2, "inline": 1.1, "block": 1.5, "name": 0.3, "prose": 0.8}
@@ -130,19 +126,6 @@ def match_terms(terrain: Corpus, clues: IssueTerms) -> TextMatches:
     for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
         _add_word(terrain, result, word, postings[word])
     return result
-
-
-def score_text(terrain: Corpus, result: TextMatches, text: str) -> float:
-    """Score a text that is not a document, such as a function inside another."""
-    counts = count_terms(text)
-    fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(counts.values()) / terrain.average_length)
-    shared_words = sorted(
-        counts.keys() & result.weights.keys(), key=lambda word: (-result.weights[word], word)
-    )
-    return sum(
-        result.weights[word] * (SATURATION + 1) * counts[word] / (counts[word] + fixed)
-        for word in shared_words
-    )
 
 
 def _count_parts(words: Counter[str]) -> Counter[str]:
@@ -194,59 +177,4 @@ def _add_word(terrain: Corpus, result: TextMatches, word: str, postings: list[in
         counts[owners[document] - 1] += count
     scaled = SATURATION * LENGTH_SHARE / terrain.average_size
     for number, count in counts.items():
-        worth = weight * count / (count + fixed + scaled * terrain.sizes[number])
-        result.files[number] += worth
-        result.telling[number][word] = worth
-
-
-@dataclass(frozen=True, kw_only=True)
-class IdentifierUses:
-    """Multi-word names that the issue mentions and the tree uses."""
-
-    worth: Mapping[str, float]
-    """Weight by name, up to 1: higher for a name that few files use."""
-    lines: Mapping[str, Mapping[str, tuple[int, ...]]]
-    """By path and name."""
-
-    def uses_in(self, path: str, definition: Definition) -> list[str]:
-        """Return the names that a function uses, rarest first.
-
-        Empty for a class, which consists of its methods.
-        """
-        if definition.kind == "class":
-            return []
-        used_names = (
-            name
-            for name, lines in self.lines.get(path, {}).items()
-            if name != definition.bare_name and _has_line_between(lines, definition.start, definition.end)
-        )
-        return sorted(used_names, key=lambda name: (-self.worth[name], name))
-
-
-MOST_NAMES = 60
-SHORTEST = 5
-FULL_WEIGHT_RARITY = 6.0
-
-
-def find_identifier_uses(terrain: Corpus, clues: IssueTerms) -> IdentifierUses:
-    """Look up the issue's names in the index."""
-    names = {
-        word
-        for words in clues.zones.values()
-        for word in words
-        if len(word) >= SHORTEST and is_code_like(word)
-    }
-    files = max(1, len(terrain.snapshot.sources))
-    worth: dict[str, float] = {}
-    lines: dict[str, dict[str, tuple[int, ...]]] = {}
-    for name in sorted(names, key=lambda name: (-clues.names.get(name, 0.0), name))[:MOST_NAMES]:
-        name_uses = terrain.snapshot.uses_of_name(name)
-        worth[name] = min(FULL_WEIGHT_RARITY, math.log(1 + files / (1 + len(name_uses)))) / FULL_WEIGHT_RARITY
-        for use in name_uses:
-            lines.setdefault(use.path, {})[name] = use.lines
-    return IdentifierUses(worth=worth, lines=lines)
-
-
-def _has_line_between(lines: tuple[int, ...], first: int, last: int) -> bool:
-    index = bisect_left(lines, first)
-    return index < len(lines) and lines[index] <= last
+        result.files[number] += weight * count / (count + fixed + scaled * terrain.sizes[number])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coder.files.tokenize import STOP_WORDS, WORD, identifier_parts, identifier_terms, stem_word
-from coder.workspace.workspace import extract_dotted_names
 
 COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
 HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
@@ -60,7 +59,6 @@ FRAME = re.compile(
     r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):?)?(?: in (?P<named>\w{1,200}))?",
     re.MULTILINE,
 )
-METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
 MOST_NAMES = 60
 MOST_PHRASES = 8
 MOST_LITERALS = 12
@@ -69,7 +67,6 @@ COLUMN_SEPARATOR = "\t"
 LONGEST_ISSUE = 60_000
 DISTINCTIVE_WEIGHT = 1.2
 """Lowest weight of a word in the title or in code."""
-MOST_IMPORTED = 60
 MOST_FRAMES = 60
 
 
@@ -89,8 +86,6 @@ class IssueTerms:
     """Whole words of the issue with their weight: code-like words and words of the title weigh more."""
     words: dict[str, float]
     """The same, with the parts of each."""
-    called: frozenset[str]
-    """Names that are called as methods, such as `get` for `box.get()`, including stop words."""
     phrases: tuple[str, ...]
     """Literals of the code that it quotes: options, subcommands, table headers, parts of messages."""
     zones: Mapping[str, Counter[str]]
@@ -98,10 +93,6 @@ class IssueTerms:
     plain words)."""
     frames: tuple[TracedCall, ...]
     """In the order of the text: the innermost last."""
-    imported: tuple[str, ...]
-    """Dotted names that its code imports."""
-    meanings: Mapping[str, str]
-    """Resolved form of each dotted name, by the code's imports and assignments."""
     text: str
     """The text without comments and the description of the reporter's machine."""
 
@@ -115,11 +106,6 @@ class IssueTerms:
         """Words joined by hyphens or colons, such as `content-encoding`: perhaps strings of the code."""
         text = ADDRESS.sub(" ", PATH.sub(" ", self.text))
         return tuple(dict.fromkeys(word.lower() for word in LITERAL.findall(text)))[:MOST_LITERALS]
-
-    @cached_property
-    def qualified_methods(self) -> frozenset[str]:
-        """Qualified names such as `Box.get` for the `box.get()` of a `box = Box()`."""
-        return frozenset(".".join(name.split(".")[-2:]) for name in self.meanings.values())
 
     @cached_property
     def distinctive(self) -> frozenset[str]:
@@ -165,12 +151,9 @@ def extract_issue_terms(issue: str) -> IssueTerms:
     return IssueTerms(
         names=names,
         words=words,
-        called=frozenset(METHOD.findall(plain)),
         phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
         zones=_zones(plain, title),
         frames=tuple(_frames(text))[-MOST_FRAMES:],
-        imported=tuple(dict.fromkeys(dotted for dotted, _ in parse_imports(text)))[:MOST_IMPORTED],
-        meanings=resolve_local_names(text),
         text=text,
     )
 
@@ -241,50 +224,3 @@ def _phrases(text: str) -> Iterator[str]:
         longest = max(segments, key=len).strip(" .,:;")
         if len(longest) >= 12 and " " in longest:
             yield longest
-
-
-IMPORTED = re.compile(
-    r"^[ \t>.]*(?:In \[\d+\]: )?(?:from[ \t]+(?P<module>[.\w]{1,200})[ \t]+import[ \t]+"
-    r"(?P<names>\([^)]{0,2000}\)|[^\n]{1,2000})"
-    r"|import[ \t]+(?P<modules>[\w., ]{1,400}))",
-    re.MULTILINE,
-)
-ASSIGNED_CALL = re.compile(
-    r"^[ \t>.]*(?:In \[\d+\]: )?(?P<name>[A-Za-z_]\w{0,99})[ \t]*=[ \t]*(?P<maker>[A-Za-z_][\w.]{0,199})\(",
-    re.MULTILINE,
-)
-IMPORTED_NAME = re.compile(r"(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?(?:[ \t#;].*)?")
-
-
-def parse_imports(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the dotted names that code imports, each with its local name.
-
-    For `*` the module with an empty name.
-    """
-    for match in IMPORTED.finditer(text):
-        for part in (match["names"] or match["modules"]).strip("() ").split(","):
-            import_match = IMPORTED_NAME.fullmatch(part.strip())
-            if part.strip() == "*":
-                yield match["module"], ""
-            elif import_match:
-                dotted = (
-                    f"{match['module']}.{import_match['name']}" if match["module"] else import_match["name"]
-                )
-                yield dotted, import_match["alias"] or (import_match["name"] if match["module"] else "")
-
-
-def resolve_local_names(text: str) -> dict[str, str]:
-    """Resolve dotted names of a text: `np.linalg.norm` by an import, `box.get` by `box = Box()` above it."""
-    bound = {alias: dotted for dotted, alias in parse_imports(text) if alias}
-    constructors = {
-        match["name"]: match["maker"]
-        for match in ASSIGNED_CALL.finditer(text)
-        if match["maker"].rpartition(".")[2][:1].isupper()
-    }
-    bound = {name: _resolve_name(maker, bound) for name, maker in constructors.items()} | bound
-    return {name: _resolve_name(name, bound) for name in extract_dotted_names(text)}
-
-
-def _resolve_name(name: str, bound: Mapping[str, str]) -> str:
-    first, dot, rest = name.partition(".")
-    return f"{bound.get(first, first)}{dot}{rest}"

@@ -16,9 +16,8 @@ from coder.files.tokenize import WORD, count_terms, identifier_terms
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.patching.plan import TextFile
-from coder.retrieval.features import file_subject
 from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_issue_terms, is_code_like
-from coder.retrieval.ranking import Localization, RankedPlace, locate_issue
+from coder.retrieval.ranking import Localization, RankedPlace, file_subject, locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.workspace.workspace import (
     NON_SOURCE_DIRECTORIES,

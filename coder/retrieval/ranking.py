@@ -1,22 +1,21 @@
 """Ranking of the files and definitions of a tree for an issue, without a model."""
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.core.paths import is_test_path
 from coder.files.tokenize import count_terms, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.snapshot import IndexSnapshot
-from coder.retrieval.corpus import Corpus, find_identifier_uses, match_terms
-from coder.retrieval.features import DefinitionCandidate, FeatureValues, IssueMatch, imported_neighbours
-from coder.retrieval.issue_terms import IssueTerms
-from coder.retrieval.references import collect_references
-from coder.workspace.workspace import FileIndex, read_text_or_empty
+from coder.retrieval.corpus import Corpus, TextMatches, match_terms
+from coder.retrieval.issue_terms import IssueTerms, is_code_like, strip_private
+from coder.retrieval.references import ReferenceEvidence, collect_references
+from coder.workspace.workspace import FileIndex, path_category, read_text_or_empty
 
 MOST_CALLERS = 15
-MAX_NEIGHBOUR_SOURCES = 8
 MIN_FILE_SCORE = -6.0
 MOST_FILES = 50
 MOST_SYMBOLS = 60
@@ -28,6 +27,15 @@ ABOUT_TYPES = re.compile(
     re.IGNORECASE,
 )
 """Titles of issues whose place may be a file of type declarations."""
+MOST_DEFINITIONS = 260
+NAME_WORD_WEIGHT = 0.35
+"""Extra weight of words in a definition's name when candidates are selected."""
+CALL = re.compile(r"\b([A-Za-z_]\w{2,})\(")
+MOST_NAMESAKE_FILES, MOST_NAMESAKES = 6, 3
+"""A callee of a name with more is not looked for in other files."""
+UNKNOWN_RARITY = 6.0
+"""Rarity of a word whose postings were not read."""
+FeatureValues = dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +66,217 @@ class Localization:
     symbols: tuple[RankedPlace, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class DefinitionCandidate:
+    path: str
+    item: Definition
+    evidence: FeatureValues
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Path and qualified name."""
+        return self.path, self.item.name
+
+    @property
+    def length(self) -> int:
+        """Number of lines below the header."""
+        return self.item.end - self.item.line
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueMatch:
+    terrain: Corpus
+    clues: IssueTerms
+    matches: TextMatches
+    pointed: ReferenceEvidence
+
+    def collect_candidates(self) -> list[DefinitionCandidate]:
+        """Return the definitions that words or references lead to."""
+        candidates: dict[tuple[str, str], DefinitionCandidate] = {}
+        for candidate in self._candidates_by_words():
+            existing = candidates.get(candidate.key)
+            # of overloads, keep the one with the body
+            if existing is None or candidate.length > existing.length:
+                candidates[candidate.key] = candidate
+        for path, name in self.pointed.definitions:
+            if (path, name) not in candidates:
+                definition = next(
+                    (
+                        definition
+                        for definition in self.terrain.snapshot.definitions(path)
+                        if definition.name == name
+                    ),
+                    None,
+                )
+                if definition is not None:
+                    candidates[(path, name)] = DefinitionCandidate(
+                        path=path, item=definition, evidence=self.definition_features(path, definition, 0.0)
+                    )
+        return list(candidates.values())
+
+    def _candidates_by_words(self) -> Iterator[DefinitionCandidate]:
+        scores = dict(self.matches.documents)
+        for document, words in self.matches.named.items():
+            scores[document] = scores.get(document, 0.0) + NAME_WORD_WEIGHT * sum(
+                self.matches.weights[word] for word in words
+            )
+        for document in sorted(scores, key=lambda document: (-scores[document], document))[:MOST_DEFINITIONS]:
+            place = self.terrain.definition_place(document)
+            if place and place.definition:
+                score = self.matches.documents.get(document, 0.0)
+                yield DefinitionCandidate(
+                    path=place.path,
+                    item=place.definition,
+                    evidence=self.definition_features(place.path, place.definition, score),
+                )
+
+    def definition_features(self, path: str, item: Definition, words: float) -> FeatureValues:
+        """Return all evidence for a definition, except that of its callers."""
+        evidence: FeatureValues = {
+            "words": words,
+            "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5,
+            item.kind: 1.0,
+        }
+        if item.bare_name.startswith("__") and item.bare_name != "__init__":
+            evidence["special"] = 1.0
+        evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
+        evidence |= self._name_evidence(item.bare_name)
+        owner = item.name.rpartition(".")[0].rpartition(".")[2]
+        if owner in self.clues.zones["title"]:
+            evidence["owner in title"] = self._name_weight(owner)
+        if test_evidence := self.pointed.files.get(path, {}).get("tested"):
+            evidence["tested"] = test_evidence
+        evidence |= self.pointed.definitions.get((path, item.name), {})
+        return evidence
+
+    def _name_evidence(self, bare: str) -> FeatureValues:
+        """Return evidence from the name: zones that mention it, and the share of its words in the issue.
+
+        A name that is a plain word, such as `fail`, is mentioned by code only: prose says it for itself.
+        """
+        evidence: FeatureValues = {}
+        plain = strip_private(bare)
+        zones = [
+            zone
+            for zone, words in self.clues.zones.items()
+            if bare in words or (len(plain) > 3 and plain in words)
+        ]
+        if bare.islower() and not is_code_like(bare) and {"inline", "block"}.isdisjoint(zones):
+            return evidence
+        evidence |= {f"named in {zone}": self._name_weight(bare) for zone in zones}
+        words = [word for word in identifier_terms(bare) if word != bare] or list(identifier_terms(bare))
+        shared_words = [word for word in words if word in self.matches.weights]
+        if shared_words:
+            rarity = self.matches.rarity
+            total_rarity = sum(rarity.get(word, UNKNOWN_RARITY) for word in words)
+            evidence["name said"] = (
+                sum(rarity[word] for word in shared_words)
+                / total_rarity
+                * min(1.0, sum(self.matches.weights[word] for word in shared_words))
+            )
+            evidence["name in title"] = (
+                sum(rarity[word] for word in shared_words if word in self.matches.titled) / total_rarity
+            )
+        return evidence
+
+    def _name_weight(self, bare: str) -> float:
+        """Return a weight that is lower for names that many files define."""
+        paths = self.terrain.snapshot.files_defining(bare)
+        return float(max(1, sum(path_category(path) == 0 for path in paths)) ** -0.5)
+
+    def weighted_callees(
+        self, callers: Sequence[DefinitionCandidate]
+    ) -> Iterator[tuple[str, Definition, float]]:
+        """Yield definitions that the likeliest ones call: path, definition, and weight."""
+        snapshot = self.terrain.snapshot
+        for order, caller in enumerate(callers):
+            lines = read_text_or_empty(snapshot.root, caller.path).split("\n")
+            code = "\n".join(lines[caller.item.start - 1 : caller.item.end])
+            for name in dict.fromkeys(CALL.findall(code)):
+                places = [
+                    (caller.path, item)
+                    for item in snapshot.definitions(caller.path)
+                    if item.bare_name == name and item.kind != "variable"
+                ]
+                worth = (1.0 if places else 0.7) / (1 + order / 3)
+                for path, item in places or self._definitions_elsewhere(name):
+                    if (path, item.name) != caller.key:
+                        yield path, item, worth / max(1, len(places)) ** 0.5
+
+    def _definitions_elsewhere(self, name: str) -> list[tuple[str, Definition]]:
+        """Return the definitions of a name outside of tests, none if there are too many."""
+        snapshot = self.terrain.snapshot
+        if len(snapshot.files_defining(name)) > MOST_NAMESAKE_FILES:
+            return []
+        places = [
+            (place.path, place.definition)
+            for place in snapshot.definitions_named(name)
+            if path_category(place.path) == 0 and place.definition
+        ]
+        return places if len(places) <= MOST_NAMESAKES else []
+
+    def file_features(self, scored: Mapping[tuple[str, str], float]) -> dict[str, FeatureValues]:
+        evidence_by_path: dict[str, FeatureValues] = defaultdict(dict)
+        for number, score in self.matches.files.items():
+            evidence_by_path[self.terrain.paths[number]]["words"] = score
+        for path, kinds in self.pointed.files.items():
+            evidence_by_path[path] |= kinds
+        scores_by_path: dict[str, list[float]] = defaultdict(list)
+        for (path, _), score in scored.items():
+            scores_by_path[path].append(score)
+        least = min(scored.values(), default=0.0)
+        for path, scores in scores_by_path.items():
+            evidence_by_path[path]["definitions"] = math.log(sum(math.exp(score - least) for score in scores))
+            evidence_by_path[path]["best definition"] = max(scores) - least
+        self._add_path_evidence(evidence_by_path)
+        for path, evidence in evidence_by_path.items():
+            evidence |= {"package": 1.0} if path.endswith("__init__.py") else {}
+            evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
+        return evidence_by_path
+
+    def _add_path_evidence(self, evidence_by_path: Mapping[str, FeatureValues]) -> None:
+        """Add evidence for words that are part of a path, rarer ones more, and for the file's own name."""
+        path_counts: dict[str, int] = defaultdict(int)
+        words_in = {path: _path_words(path) for path in self.terrain.paths}
+        for words in words_in.values():
+            for word in words:
+                path_counts[word] += 1
+        title = {name.lower() for name in self.clues.zones["title"]}
+        for path, words in words_in.items():
+            if path in evidence_by_path:
+                shares = {
+                    word: share * path_counts[word] ** -0.5
+                    for word, share in words.items()
+                    if word in self.matches.weights
+                }
+                evidence_by_path[path]["path said"] = sum(shares.values())
+                evidence_by_path[path]["path in title"] = sum(
+                    share for word, share in shares.items() if word in self.matches.titled
+                )
+                own = file_subject(path).lower()
+                if own in title:
+                    evidence_by_path[path]["stem in title"] = max(1, path_counts[own]) ** -0.5
+
+
+def file_subject(path: str) -> str:
+    """Return a file's name without extension, or its folder's name where it represents the package."""
+    *folders, name = path.split("/")
+    stem = name.rpartition(".")[0]
+    return (folders[-1] if stem in ("__init__", "index", "mod") and folders else stem).strip("_")
+
+
+def _path_words(path: str) -> dict[str, float]:
+    """Return the words of a path with weights; words of the file's own name have full weight."""
+    *folders, name = path.split("/")
+    words: dict[str, float] = {}
+    own = file_subject(path)
+    for piece in (*folders, name.rpartition(".")[0]):
+        share = 1.0 if piece.strip("_") == own else 0.5
+        for word in (piece.lower(), *identifier_terms(piece)):
+            words[word] = max(words.get(word, 0.0), share)
+    return words
+
+
 def locate_issue(snapshot: IndexSnapshot, issue_clues: IssueTerms) -> Localization:
     """Rank the files and definitions of a tree for an issue."""
     terrain = Corpus(
@@ -65,14 +284,12 @@ def locate_issue(snapshot: IndexSnapshot, issue_clues: IssueTerms) -> Localizati
         tests=is_about_tests(snapshot, issue_clues),
         declarations=ABOUT_TYPES.search(issue_clues.title) is not None,
     )
-    text_matches, references, name_uses = (
-        match_terms(terrain, issue_clues),
-        collect_references(terrain, issue_clues),
-        find_identifier_uses(terrain, issue_clues),
-    )
     return rank_places(
         IssueMatch(
-            terrain=terrain, clues=issue_clues, matches=text_matches, pointed=references, uses=name_uses
+            terrain=terrain,
+            clues=issue_clues,
+            matches=match_terms(terrain, issue_clues),
+            pointed=collect_references(terrain, issue_clues),
         )
     )
 
@@ -93,7 +310,7 @@ def is_about_tests(snapshot: IndexSnapshot, issue_clues: IssueTerms) -> bool:
 def rank_places(case: IssueMatch) -> Localization:
     """Score candidates and files, and return them likeliest first."""
     candidates, scored = collect_definition_features(case)
-    files = collect_file_features(case, scored)
+    files = case.file_features(scored)
     file_scores = {path: weighted_sum(evidence, FILE_WEIGHTS) for path, evidence in files.items()}
     best = max(file_scores.values(), default=0.0)
     scores = {
@@ -150,28 +367,9 @@ def collect_definition_features(
             ),
         )
         candidate.evidence["callee"] = max(candidate.evidence.get("callee", 0.0), value)
-    for outer in callers:
-        candidates |= {
-            candidate.key: candidate
-            for candidate in case.nested_candidates(outer)
-            if candidate.key not in candidates
-        }
     return list(candidates.values()), {
         key: weighted_sum(candidate.evidence, DEFINITION_WEIGHTS) for key, candidate in candidates.items()
     }
-
-
-def collect_file_features(
-    case: IssueMatch, scored: Mapping[tuple[str, str], float]
-) -> dict[str, FeatureValues]:
-    files = case.file_features(scored)
-    best = sorted(files, key=lambda path: (-weighted_sum(files[path], FILE_WEIGHTS), path))[
-        :MAX_NEIGHBOUR_SOURCES
-    ]
-    for path, value in imported_neighbours(case.terrain, best).items():
-        if path in files:
-            files[path]["neighbour"] = value
-    return files
 
 
 def weighted_sum(evidence: FeatureValues, weights: Mapping[str, float]) -> float:
@@ -186,16 +384,12 @@ DEFINITION_WEIGHTS = {
     "named in title": 0.29,
     "named in inline": 0.78,
     "named in block": 0.46,
-    "called": 0.47,
-    "qualified": 1.41,
     "owner in title": 1.36,
     "callee": 0.3,
-    "resolved": 0.3,
     "message": 3.0,
     "line": 3.92,
     "frame": 0.97,
     "innermost frame": 1.37,
-    "uses": 0.19,
     "tested": 0.75,
     "size": 0.54,
     "class": -0.59,
@@ -204,7 +398,6 @@ DEFINITION_WEIGHTS = {
     "special": 0.65,
     "aside": -1.58,
     "test": -1.29,
-    "owner in prose": 0.81,
 }
 """By kind; a score is their sum, so that its differences are log odds."""
 FILE_WEIGHTS = {
@@ -216,7 +409,6 @@ FILE_WEIGHTS = {
     "stem in title": 0.65,
     "path": 0.5,
     "tested": 2.0,
-    "neighbour": 0.45,
     "message": 0.35,
     "innermost frame": 0.2,
     "package": -0.35,
@@ -229,7 +421,6 @@ FEW_PLACES = 0.5
 FILE_SCORE_WEIGHT = 0.54
 MOST_REASONS = 3
 MOST_WORDS = 3
-MOST_USED = 2
 MIN_CALLEE_EVIDENCE = 0.5
 """Least value at which a call from a likely definition is given as a reason."""
 ZONE_LABELS = {
@@ -252,12 +443,10 @@ def _definition_reasons(case: IssueMatch, candidate: DefinitionCandidate) -> Ite
     if zones:
         yield f"defines {candidate.item.bare_name}, named in {ZONE_LABELS[zones[0]]}"
     owner = candidate.item.name.rpartition(".")[0].rpartition(".")[2]
-    if any(f"owner in {zone}" in candidate.evidence for zone in ZONE_LABELS):
+    if "owner in title" in candidate.evidence:
         yield f"of {owner}, which is named"
     if candidate.evidence.get("callee", 0.0) >= MIN_CALLEE_EVIDENCE:
         yield "called by a likely place"
-    if used_names := case.uses.uses_in(candidate.path, candidate.item)[:MOST_USED]:
-        yield f"uses {', '.join(used_names)}"
     name_words = [word for word in identifier_terms(candidate.item.bare_name) if word in case.matches.weights]
     if name_words and not zones:
         yield f"its name says {', '.join(case.clues.original_words(name_words[:MOST_WORDS]))}"
@@ -289,16 +478,9 @@ def _file_reasons(
     yield from filter(None, case.pointed.reasons.get((path, ""), ()))
     if "stem in title" in evidence:
         yield "its name is in the title"
-    definition_reasons = [
-        (candidate.item.bare_name, reason)
-        for candidate in by_file.get(path, [])[:1]
-        for reason in explain_definition(case, candidate)[:2]
-    ]
-    for bare, reason in definition_reasons:
-        yield reason if bare in reason else f"{bare}: {reason}"
-    if not any(reason.startswith("says ") for _, reason in definition_reasons) and (
-        distinctive := case.distinctive_words(path)[:MOST_WORDS]
-    ):
-        yield f"says {', '.join(distinctive)}"
+    for candidate in by_file.get(path, [])[:1]:
+        for reason in explain_definition(case, candidate)[:2]:
+            bare = candidate.item.bare_name
+            yield reason if bare in reason else f"{bare}: {reason}"
     if is_test_path(path):
         yield "a test"

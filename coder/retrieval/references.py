@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from coder.files.tokenize import WORD, identifier_terms
 from coder.index.parsers import Definition
-from coder.index.resolve import imported_files, resolve_name
+from coder.index.resolve import imported_files
 from coder.retrieval.corpus import Corpus
 from coder.retrieval.issue_terms import COLUMN_SEPARATOR, IssueTerms
 from coder.workspace.workspace import FileIndex, extract_places, path_category, read_text_or_empty
@@ -55,7 +55,6 @@ def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
     _add_paths(terrain, clues, worktree_files, evidence)
     _add_specifiers(terrain, clues, evidence)
     _add_frames(terrain, clues, worktree_files, evidence)
-    _add_imports(terrain, clues, evidence)
     _add_messages(terrain, clues, evidence)
     _add_sole_literals(terrain, clues, evidence)
     evidence.drop({path for path in terrain.snapshot.paths if terrain.is_left_out(path)})
@@ -152,15 +151,6 @@ def _add_frames(
                     evidence.add(path, "innermost frame", 1.0, name=definition.name)
             innermost = innermost and not is_source
             distance += 1
-
-
-def _add_imports(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
-    """Add the definitions of names that the issue's code imports, or writes with dots."""
-    for dotted in dict.fromkeys((*clues.imported, *clues.meanings.values())):
-        for place in resolve_name(terrain.snapshot, dotted)[:MOST_NAMESAKES]:
-            if place.definition:
-                evidence.add(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
-                evidence.add(place.path, "resolved", 1.0)
 
 
 def _add_messages(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:

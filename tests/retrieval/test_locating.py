@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.index.index import SymbolIndex
-from coder.retrieval.issue_terms import TracedCall, extract_issue_terms, resolve_local_names
+from coder.retrieval.issue_terms import TracedCall, extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue
 from tests.builders import write
 
@@ -118,26 +118,10 @@ def test_example_in_docstring_makes_no_message(tmp_path: Path) -> None:
     assert quoting == ["a.py::name"]
 
 
-def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
-    location = locate_in_tree(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
-    assert "is pool.Throttle" in reasons_for(location, "pool/limits.py::Limiter")
-
-
 def test_suspects_callees_of_likely_definition(tmp_path: Path) -> None:
     assert "called by a likely place" in reasons_for(
         locate_in_tree(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
     )
-
-
-def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
-    code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
-    others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
-    location = locate_in_tree(
-        tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others}
-    )
-    assert [likely.name for likely in location.symbols][:2] == ["a.py::second", "a.py::first"]
-    assert reasons_for(location, "a.py::second")[0] == "uses burst_size"
-    assert not any(reason.startswith("uses") for reason in reasons_for(location, "a.py::first"))
 
 
 @pytest.mark.parametrize(
@@ -185,27 +169,6 @@ def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
         TracedCall(path="src/c.py", line=14, function="two"),
         TracedCall(path="~/d/e.py", line=0, function="three"),
     )
-
-
-def test_follows_objects_created_in_example(tmp_path: Path) -> None:
-    files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
-    issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
-    location = locate_in_tree(tmp_path, issue, files)
-    assert location.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
-    assert "is pool.Throttle.wait" in location.symbols[0].reasons
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("import numpy as np\nnp.linalg.norm(x)", {"np.linalg.norm": "numpy.linalg.norm"}),
-        ("from a.b import (C as D, e)\ne.f()", {"a.b": "a.b", "e.f": "a.b.e.f"}),
-        ("from shop import Box\nbox = Box()\nbox.get()", {"box.get": "shop.Box.get"}),
-        ("box = make()\nbox.get()", {"box.get": "box.get"}),
-    ],
-)
-def test_resolves_names_bound_in_example(code: str, expected: dict[str, str]) -> None:
-    assert resolve_local_names(code) == expected
 
 
 SCRIPTS = {
