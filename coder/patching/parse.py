@@ -233,14 +233,15 @@ def parse_file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] 
 def find_hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     """Return possible file names from the lines right above.
 
-    These are paths on lines of their own.
+    These are a path on its own line, else words that look like paths.
     """
     above = [line for line in lines[max(0, index - 12) : index] if line.strip("\0 `~\t")][-LINES_OF_HINTS:]
     hints: list[str] = []
     for line in reversed(above):
         if line.startswith(("+", "-", "@@", " ")):
             break
-        hints += filter(None, [path_line(line)])
+        path = path_line(line)
+        hints += [path] if path else extract_path_words(line)
     return tuple(dict.fromkeys(hints))
 
 
@@ -639,6 +640,7 @@ ESCAPED = re.compile(r'\\([0-7]{3}|[abfnrtv"\\])')
 ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, "\\": 92}
 LONGEST_HEADER = 2_000
 DEV_NULL = "/dev/null"
+PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w+|[\w.@+-]+(?:/[\w.@+-]+)+|[A-Z]\w+file")
 SURROUNDING_CHARACTERS = "`*'\"()[]<>,;:#"
 
 
@@ -668,6 +670,11 @@ def path_line(line: str) -> str:
     """
     text = line.lstrip("\0").strip().strip(SURROUNDING_CHARACTERS + " ")
     return text if text and len(text) < LONGEST_HEADER and not re.search(r"\s", text) else ""
+
+
+def extract_path_words(line: str) -> list[str]:
+    words = [word.strip(SURROUNDING_CHARACTERS) for word in line.lstrip("\0")[:LONGEST_HEADER].split()]
+    return [word for word in (word.rstrip(".") for word in words) if PATH.fullmatch(word)]
 
 
 ENVELOPE = re.compile(r"^[ \t>]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File)", re.MULTILINE)
