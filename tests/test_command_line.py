@@ -258,6 +258,6 @@ def test_judges_statement_again_without_foreign_command(place: Place, tmp_path: 
     assert not (tmp_path / "ran").exists()
 
     statement = tmp_path / "statement.json"
-    statement.write_text(place.coder("log", "evidence", "last", "--json").stdout)
+    statement.write_text(place.coder("log", "evidence", "last", "--in-toto").stdout)
     second = place.coder("verify", "--check", "--evidence", str(statement), "--trust")
     assert (second.returncode, second.stderr[-len(STILL_PROVEN) :]) == (0, STILL_PROVEN)

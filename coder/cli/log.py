@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from itertools import islice
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -268,9 +269,12 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
 def evidence(
     id: SessionArgument = "last",
     json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False,
+    in_toto: Annotated[
+        bool, typer.Option("--in-toto", help="All of it, as an in-toto statement (predicate test-result).")
+    ] = False,
 ) -> None:
-    """Print what a session's verdict rests on; `coder verify --check` reads --json."""
-    from coder.core.attestation import build_attestation
+    """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto."""
+    from coder.core.attestation import build_attestation, build_statement
     from coder.core.verdict_summary import markdown_report
     from coder.store.jsonl import boundary_events, read_records
 
@@ -280,8 +284,15 @@ def evidence(
     statement = build_attestation(read_records(directory))
     if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")
-    page = markdown_report(statement.verdict, change=branch or "")
-    print(f"{statement.model_dump_json(indent=2)}\n" if json else page, end="")
+    if in_toto:
+        text = dumps(build_statement(statement), indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = (
+            statement.model_dump_json(indent=2) + "\n"
+            if json
+            else markdown_report(statement.verdict, change=branch or "")
+        )
+    print(text, end="")
 
 
 DAY_SECONDS = 86_400

@@ -351,7 +351,6 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --verify": "a fix of another base is applied as UNVERIFIED, and coder verify HEAD judges it",
     "hook --rounds VALUE": "an agent is sent back three times in a turn at most",
     "log --csv": "the table has the same columns",
-    "log --in-toto": "--json prints the evidence, which ssh-keygen -Y sign signs as it is",
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",

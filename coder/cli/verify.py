@@ -186,7 +186,7 @@ def read_diff(change: str | None, repo: Path) -> str | None:
 
 def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
     """Return the content of an evidence file."""
-    from coder.core.attestation import Attestation
+    from coder.core.attestation import Attestation, extract_evidence
 
     if file is None or change is not None:
         raise UserError(
@@ -194,7 +194,7 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
         )
     text = read_file(file, kind="evidence")
     try:
-        statement = Attestation.model_validate_json(text)
+        statement = Attestation.model_validate_json(extract_evidence(text))
     except ValueError:  # pydantic's ValidationError included
         raise UserError(
             f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it."
