@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
 from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
-from coder.core.values import Policy
 from coder.directories import index_database, prompt_history_file, sessions_directory
 from coder.repo.git import find_checkout, find_root
 
@@ -384,6 +383,7 @@ class InterfaceServices:
     def run_command(self, command: str, stop: Event) -> str:
         """Run a command in the user's checkout, which it may read and not change."""
         from coder.core.ports import Limits
+        from coder.core.values import Policy
         from coder.wiring.project_runtime import make_sandbox
 
         with make_sandbox(self._backend, self.config) as sandbox:
