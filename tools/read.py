@@ -1,7 +1,7 @@
 """The tool `read`."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from coder.core.errors import ToolError
@@ -187,8 +187,8 @@ def outline(path: str, line_count: int, file_definitions: Sequence[Definition]) 
         lines = [line(definition) for definition in file_definitions if is_shown(definition)]
         if sum(len(line) + 1 for line in lines) <= OUTLINE_CHARACTERS:
             return "\n".join([f"{head}{note}", *lines])
-    fitting_lines = list(_take_fitting(lines, OUTLINE_CHARACTERS))
-    return "\n".join([f"{head}{note}", *fitting_lines, f"... {len(lines) - len(fitting_lines)} more"])
+    text = "\n".join(lines)[:OUTLINE_CHARACTERS].rpartition("\n")[0]
+    return f"{head}{note}\n{text}\n... {len(lines) - text.count(chr(10)) - 1} more"
 
 
 def _line(definition: Definition, *, has_summary: bool) -> str:
@@ -211,11 +211,3 @@ DETAILS: tuple[tuple[str, Callable[[Definition], bool], Callable[[Definition], s
     (" (top level only)", _is_top_level, partial(_line, has_summary=False)),
 )
 """Levels of detail in descending order: note, filter of definitions, and line format."""
-
-
-def _take_fitting(blocks: Sequence[str], room: int) -> Iterator[str]:
-    for block in blocks:
-        room -= len(block) + 1
-        if room < 0:
-            return
-        yield block

@@ -221,7 +221,9 @@ async def _next_reply(run: CandidateRun, spec: PhaseSpec, *, opens: bool) -> Rep
     if reply.finish in INCOMPLETE_REPLIES:
         run.log.warn(INCOMPLETE_REPLIES[reply.finish])
         if calls:
-            refuse_call(run, calls[-1], CUT_CALL)
+            cut = ToolMessage(call_id=calls[-1].id, name=calls[-1].name, text=CUT_CALL, ok=False)
+            run.log.append(ToolStarted(candidate=run.candidate.id, call=calls[-1]))
+            run.log.append(ToolFinished(candidate=run.candidate.id, message=cut, seconds=0.0))
             return reply.model_copy(
                 update={"message": reply.message.model_copy(update={"calls": calls[:-1]})}
             )
@@ -572,12 +574,6 @@ async def run_call(run: CandidateRun, phase: Phase, call: ToolCall) -> Note | No
         )
     )
     return note
-
-
-def refuse_call(run: CandidateRun, call: ToolCall, reason: str) -> None:
-    run.log.append(ToolStarted(candidate=run.candidate.id, call=call))
-    message = ToolMessage(call_id=call.id, name=call.name, text=reason, ok=False)
-    run.log.append(ToolFinished(candidate=run.candidate.id, message=message, seconds=0.0))
 
 
 async def _run_tool(

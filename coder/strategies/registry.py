@@ -31,9 +31,6 @@ from coder.strategies.review import (
 )
 from coder.strategies.tree import best_of
 
-REVIEW_ROUNDS = 2
-"""Number of times that flagged places are repaired and reviewed again."""
-
 
 def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = True) -> Strategy:
     """Return the strategy of this name.
@@ -47,9 +44,7 @@ def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = Tru
     explain = follow_route({}, "explain")
 
     def with_risk_review(strategy: Strategy) -> Strategy:
-        return review_and_repair(
-            strategy, repair_flagged, choose_reviewers=risk_reviewers, rounds=REVIEW_ROUNDS
-        )
+        return review_and_repair(strategy, repair_flagged, choose_reviewers=risk_reviewers)
 
     def tree_search(*, is_reviewed: bool = False) -> Strategy:
         return best_of(
@@ -92,9 +87,7 @@ class BranchStep(Value):
         if self.name == "check":
             strategy = follow_route({}, "verify")
             if self.is_reviewed:
-                strategy = review_and_repair(
-                    strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=REVIEW_ROUNDS
-                )
+                strategy = review_and_repair(strategy, repair_flagged, choose_reviewers=committee_reviewers)
         elif await is_red(run):
             specs = ADVISED_PHASE_SPECS if self.is_reviewed else PHASE_SPECS
             strategy = follow_route({("diagnose", True): "repair"}, "diagnose", specs)

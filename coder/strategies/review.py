@@ -27,12 +27,14 @@ from coder.tools.registry import REVIEWING_TOOLS
 
 MakeRepair = Callable[[tuple[Findings, ...], Patch], Strategy]
 ChooseReviewers = Callable[[Patch, Verdict], Sequence[str]]
+REVIEW_ROUNDS = 2
+"""Number of times that flagged places are repaired and reviewed again."""
 
 
 def review_and_repair(
-    strategy: Strategy, make_repair: MakeRepair, *, choose_reviewers: ChooseReviewers, rounds: int
+    strategy: Strategy, make_repair: MakeRepair, *, choose_reviewers: ChooseReviewers
 ) -> Strategy:
-    """Return a strategy that has its good change reviewed, and flagged places repaired, up to `rounds` times.
+    """Return a strategy that has its good change reviewed, and flagged places repaired, twice at most.
 
     After a repair, reviewers who objected review it again, with those that `choose_reviewers` chooses for
     the new change. A repair that leaves no good change is rolled back; the findings then go into evidence as
@@ -42,7 +44,7 @@ def review_and_repair(
     async def run_and_review(run: CandidateRun) -> Candidate:
         run = run.on(await strategy(run))
         reviewed_tree, objectors = "", tuple[str, ...]()
-        for number in range(1, rounds + 2):
+        for number in range(1, REVIEW_ROUNDS + 2):
             patch = await run.read_patch()
             if patch.tree == reviewed_tree or not has_deliverable_change(run):
                 return run.candidate
@@ -62,7 +64,7 @@ def review_and_repair(
                 for reviewer, findings in zip(reviewers, reviews, strict=True)
                 if findings is not None and not findings.approve and reviewer != BEHAVIOR_REVIEWER
             )
-            if not repairable or number > rounds:
+            if not repairable or number > REVIEW_ROUNDS:
                 return run.candidate
             try:
                 await make_repair(repairable, patch)(run)

@@ -158,7 +158,12 @@ def _use_lines(
     count = sum(len(use.lines) for use in uses)
     more = f", the first {MOST_USES} shown; path= finds fewer" if count > MOST_USES else ""
     yield f"{format_count(count, 'use')} in {format_count(len(uses), 'file')}{more}"
-    yield render_uses(workspace, snapshot, uses, name=bare, most=MOST_USES)
+    left = MOST_USES
+    for path, group in groupby(uses, key=lambda use: use.path):
+        hits = [hit for use in group for hit in _hits(workspace, use, bare)][: max(left, 0)]
+        left -= len(hits)
+        if hits:
+            yield "\n".join([escape_path(path), *group_by_definition(hits, snapshot.definitions(path))])
 
 
 def _text_lines(
@@ -184,24 +189,6 @@ WIDEST = 220
 def order_uses(uses: Iterable[NameUse]) -> list[NameUse]:
     """Sort uses: source, then tests, then the rest."""
     return sorted(uses, key=lambda use: (path_category(use.path), use.path))
-
-
-def render_uses(
-    workspace: Workspace, snapshot: IndexSnapshot, uses: Sequence[NameUse], *, name: str, most: int
-) -> str:
-    """Show the first `most` lines of uses by file and enclosing definition."""
-    blocks: list[str] = []
-    for path, group in groupby(uses, key=lambda use: use.path):
-        if most <= 0:
-            break
-        hits = [hit for use in group for hit in _hits(workspace, use, name)][:most]
-        if not hits:
-            continue
-        most -= len(hits)
-        blocks.append(
-            f"{escape_path(path)}\n" + "\n".join(group_by_definition(hits, snapshot.definitions(path)))
-        )
-    return "\n".join(blocks)
 
 
 def _hits(workspace: Workspace, use: NameUse, name: str) -> list[Hit]:

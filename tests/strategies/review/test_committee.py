@@ -55,9 +55,7 @@ async def test_undoes_failed_repair_and_keeps_proof(
         return mending
 
     candidate = context.repository.create_candidate("c1")
-    strategy = review_and_repair(
-        edit_strategy(2), mend, choose_reviewers=lambda _patch, _verdict: ("tests",), rounds=2
-    )
+    strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=lambda _patch, _verdict: ("tests",))
     await strategy(context.on(candidate))
     assert await is_judged_good(context.on(candidate))
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
@@ -78,7 +76,7 @@ async def test_contradicted_behavior_is_repaired_after_one_small_request(tmp_pat
         return edit_strategy(3)
 
     candidate = context.repository.create_candidate("c1")
-    strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=risk_reviewers, rounds=1)
+    strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=risk_reviewers)
     await strategy(context.on(candidate))
     assert repaired == ["It fails for none."]
     assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
