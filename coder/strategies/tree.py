@@ -139,7 +139,7 @@ def find_duplicate(run: CandidateRun, siblings: Iterable[Candidate]) -> str:
     for record in run.log.records:
         if isinstance(record.event, FilesChanged):
             newest[record.event.candidate] = record.event.diff, record.number
-    diff, number = newest[run.candidate.id]
+    diff, number = newest.get(run.candidate.id, ("", 0))
     active = {*active_candidates(run.log.records)} - {run.candidate.id}
     others = ((other.id, *newest.get(other.id, ("", number))) for other in siblings if other.id in active)
     return next((name for name, change, at in others if change == diff and at < number), "")
