@@ -264,6 +264,8 @@ WORDLESS_WEIGHT = 250
 WORDLESS_LENGTH = 3
 INDENTATION_COST = 1
 """The cost of a line whose indentation differs; costs without it are multiples of `WORDLESS_WEIGHT`."""
+PARAPHRASE_COST = 250
+"""The cost of a reworded comment."""
 GAP_COST = LINE_WEIGHT
 """The cost of skipped file lines, however many."""
 SMALL_GAP_COST = 250
@@ -276,6 +278,7 @@ NEARBY_LINES = 5
 MAX_CELLS = 3_000_000
 """Limit of the hunk's lines times the file's lines."""
 INFINITE_COST = 1 << 30
+COMMENT = re.compile(r"\s*(?:#|//|--|/\*)\s*(\S.*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,7 +372,7 @@ def _claims(hunk: PatchHunk, text: LineIndex) -> list[_Claim]:
         is_elided = is_elision(line)
         costs = {
             at: _cost(line, text.lines[at]) for at in text.positions_by_key.get(normalize_line(line.text), ())
-        }
+        } or _paraphrases(line, text)
         follows_removed = (
             line.mark == "-" and index > 0 and hunk.old_lines[index - 1].mark == "-" and index not in starts
         )
@@ -377,6 +380,20 @@ def _claims(hunk: PatchHunk, text: LineIndex) -> list[_Claim]:
         weight = 0 if is_elided else _weight(line)
         claims.append(_Claim(line=line, weight=weight, costs=costs, joined=is_joined, elides=is_elided))
     return claims
+
+
+def _paraphrases(line: HunkLine, text: LineIndex) -> dict[int, int]:
+    """Return comments of the file that share most words with a comment in the context, with their cost."""
+    if line.mark != " " or not (comment := COMMENT.match(line.text)):
+        return {}
+    words = set(comment[1].lower().split())
+    costs: dict[int, int] = {}
+    for other, places in text.positions_by_key.items():
+        if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(
+            2, len(words)
+        ):
+            costs |= dict.fromkeys(places, PARAPHRASE_COST)
+    return costs
 
 
 def _weight(line: HunkLine) -> int:
