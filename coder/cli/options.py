@@ -358,6 +358,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "locate --test VALUE": "locate_fault of the library and of coder mcp serve does that",
     "locate --unsafe-no-sandbox": "locate runs nothing",
     "locate --issue VALUE": "the issue is text, @FILE or -",
+    "why --take-out": "coder why TEST | coder apply --reverse - takes the printed diff out of your files",
     "verify --details": "coder log evidence shows all test runs, notes and circumstances",
     "verify --format VALUE": "coder log evidence prints the evidence in Markdown, with --json as an object",
     "bench --max-candidates VALUE": "a run without a model is limited by its time",

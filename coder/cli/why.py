@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import Options, is_at_terminal, with_options
-from coder.repo.git import find_checkout
+from coder.cli.options import Options, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +31,6 @@ def why(
         typer.Option(metavar="REV", help="A commit where it is green.", show_default="found by going back"),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs in each state, so that flaky tests show.")] = 3,
-    take_out: Annotated[
-        bool, typer.Option("--take-out", help="Take the guilty hunks out of your files without asking.")
-    ] = False,
     *,
     options: Options,
 ) -> int:
@@ -45,7 +41,6 @@ def why(
     Exit codes: 0 found, 3 not found, 2 wrong use, 130 interrupted.
     """
     from coder.wiring.regression import find_regression
-    from coder.wiring.regression import take_out as take_out_hunks
 
     regression = find_regression(
         options.repo,
@@ -57,17 +52,7 @@ def why(
         **options.runtime,
     )
     print(regression.model_dump_json() if options.json else "\n".join(regression_lines(regression)))
-    if not regression.stage:
-        return NOT_FOUND
-    if regression.removable and (
-        take_out or (is_at_terminal() and not options.json and typer.confirm("Take it out of your files?"))
-    ):
-        take_out_hunks(regression, find_checkout(options.repo).root)
-        print(
-            "Taken out of your files; nothing was staged or committed.",
-            file=sys.stderr if options.json else sys.stdout,
-        )
-    return 0
+    return 0 if regression.stage else NOT_FOUND
 
 
 def regression_lines(regression: "Regression") -> "Iterator[str]":
@@ -89,8 +74,7 @@ def regression_lines(regression: "Regression") -> "Iterator[str]":
     yield ""
     yield regression.diff.rstrip("\n")
     yield ""
-    yield (
-        f"Without it your files pass the test: --take-out takes it out. ({regression.runs} runs)"
-        if regression.removable
-        else f"It cannot be taken out alone: your files differ there now. ({regression.runs} runs)"
-    )
+    remedy = "It cannot be taken out alone: your files differ there now."
+    if regression.removable:
+        remedy = "Without it your files pass the test: coder why TEST | coder apply --reverse -"
+    yield f"{remedy} ({regression.runs} runs)"

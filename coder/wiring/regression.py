@@ -15,8 +15,6 @@ from coder.core.state import candidate_records
 from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import TestReport
-from coder.patching import PatchError
-from coder.patching import apply as apply_patch
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.repo.delivery import has_change
 from coder.repo.git import SHALLOW_CLONE, Git
@@ -108,18 +106,6 @@ def find_regression(
             test = _resolve_test(runner, tree, test)
         search = _Search(repository, runner, test=test, runs=runs, report_progress=report_progress)
         return search.run(session=session, good=good)
-
-
-def take_out(regression: Regression, root: Path) -> None:
-    """Take the guilty hunks out of the files of a checkout.
-
-    Raises:
-        UserError: they do not fit there any more; nothing was changed.
-    """
-    try:
-        apply_patch(regression.diff, root, reverse=True)
-    except PatchError as error:
-        raise UserError(f"The hunks cannot be taken out: {error}") from None
 
 
 def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
