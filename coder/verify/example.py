@@ -210,8 +210,9 @@ class IssueCode:
         imports = [statement for found in pieces.values() for statement in found]
         shown = [*pieces][:SHOWN]
         answers = self._answer(shown, [*dict.fromkeys(imports)], tree)
+        rights = {example.code: example.right for example in claimed_examples(issue) if example.right}
         return tuple(
-            _describe_answer(code, answer)
+            _describe_answer(code, answer, rights.get(code, ""))
             for code, answer in zip(shown, answers, strict=False)
             if answer is not None and not (answer.error and answer.error.is_accident)
         )
@@ -379,7 +380,7 @@ def _is_same(shown: str, right: str) -> bool:
     return shown == right
 
 
-def _describe_answer(code: str, answer: CodeAnswer) -> str:
+def _describe_answer(code: str, answer: CodeAnswer, right: str) -> str:
     lines = code.strip().splitlines()
     name = f"`{lines[0]}`" if len(lines) == 1 else f"the example that ends with `{lines[-1].strip()}`"
     if answer.error:
@@ -387,7 +388,9 @@ def _describe_answer(code: str, answer: CodeAnswer) -> str:
         shown = f"raises {answer.error.type}: {answer.error.message}"
         return f"{name} {shorten_value(shown, limit=MOST_SHOWN)}{place}"
     verb = "prints" if answer.is_printed else "gives" if answer.value else "runs without an error"
-    return f"{name} {verb} {shorten_value(answer.value, limit=MOST_SHOWN)}".rstrip()
+    is_right = right and _in_type_of(right, answer) == _result_text(answer)
+    note = ": ALREADY what the issue expects" if is_right else ""
+    return f"{name} {verb} {shorten_value(answer.value, limit=MOST_SHOWN)}".rstrip() + note
 
 
 def _is_written(written: str, answer: CodeAnswer) -> bool:

@@ -285,6 +285,11 @@ FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.p
         (ISSUE, SHOWN, "`total([1, 2])` gives 4"),
         ("`total([1, 2])` is slow", SHOWN, "`total([1, 2])` gives 4"),
         (
+            "total([1, 2]) returns 3 instead of 4",
+            SHOWN,
+            "`total([1, 2])` gives 4: ALREADY what the issue expects",
+        ),
+        (
             "```python\nx = [1]\nprint(total(x))\n```\n",
             {**SHOWN, "is_printed": True},
             "the example that ends with `print(total(x))` prints 4",
@@ -305,7 +310,7 @@ FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.p
             "the example that ends with `total([x])` runs without an error",
         ),
     ],
-    ids=["claimed", "in backticks", "printed", "IPython", "raised", "silent"],
+    ids=["claimed", "in backticks", "right already", "printed", "IPython", "raised", "silent"],
 )
 def test_describes_what_examples_give(
     tmp_path: Path, issue: str, answer: dict[str, object], clause: str
