@@ -35,9 +35,6 @@ COLUMNS = re.compile(
     re.MULTILINE,
 )
 """The header of a table in quoted output."""
-COMMAND = re.compile(r"^[ \t]*+(?:\$|>) [a-z][\w-]++ ([a-z][\w-]++)", re.MULTILINE)
-"""A subcommand, as in `$ flask routes`."""
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+\b")
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(
     r"(?<!\w)\"([^\"`\n]{12,160})\"|(?<!\w)'([^'`\n]{12,160})'(?!\w)"
@@ -87,7 +84,7 @@ class IssueTerms:
     words: dict[str, float]
     """The same, with the parts of each."""
     phrases: tuple[str, ...]
-    """Literals of the code that it quotes: options, subcommands, table headers, parts of messages."""
+    """Literals of the code that it quotes: table headers, parts of messages."""
     zones: Mapping[str, Counter[str]]
     """Counts of each word in the title, inline code, blocks of code and output, and prose (code-like names or
     plain words)."""
@@ -210,12 +207,10 @@ def strip_private(name: str) -> str:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Yield options, subcommands, headers of tables, and quoted messages.
+    """Yield headers of tables, and quoted messages.
 
     Messages are cut at numbers, quoted values and paths, which were probably filled in.
     """
-    yield from OPTION.findall(text)
-    yield from (f'"{name}"' for name in COMMAND.findall(text))
     for header in COLUMNS.findall(text):
         yield COLUMN_SEPARATOR.join(f'"{column}"' for column in re.split(r"[ \t]{2,}", header))
     messages = [next(filter(None, groups), "") for groups in QUOTED.findall(text)]

@@ -47,7 +47,7 @@ LINE_CHARACTERS = 45
 WINDOW_LINES = 4
 """Lines above and below each line of a longer definition that the issue points at."""
 LONGEST_DOCSTRING = 3
-MOST_CONSTANTS = 1
+MOST_CONSTANTS = 2
 """Likeliest definitions of a file whose constants are shown with them."""
 MOST_OUTLINED = 20
 MOST_NAMED_FILES = 8
