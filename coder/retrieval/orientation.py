@@ -42,6 +42,8 @@ SOURCE_CHARACTERS = 6_000
 PLACES_PER_FILE = 12
 LONGEST_PLACE = 120
 """Lines of a definition that is shown whole, and most lines of a longer one."""
+LEAST_PLACE = 10
+"""Lines for which there has to be room."""
 LINE_CHARACTERS = 45
 """Of a usual line with its number."""
 WINDOW_LINES = 4
@@ -217,9 +219,10 @@ def _view_files(
             assert place.item is not None
             items = [place.item, *(view.constants_of(place.item) if number < MOST_CONSTANTS else ())]
             for item in items:
-                lines = (
-                    view.lines_of(item, clues, min(LONGEST_PLACE, int(left / LINE_CHARACTERS))) - view.shown
-                )
+                most = min(LONGEST_PLACE, int(left / LINE_CHARACTERS))
+                if most < LEAST_PLACE:
+                    break
+                lines = view.lines_of(item, clues, most) - view.shown
                 if (size := view.size(lines)) <= left or not view.shown:
                     view.shown |= lines
                     left -= size
