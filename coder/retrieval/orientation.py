@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from coder.core.errors import ToolError
-from coder.core.paths import SOURCE_SUFFIXES, is_test_path
+from coder.core.paths import is_test_path
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms, identifier_terms
@@ -20,14 +20,14 @@ from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_is
 from coder.retrieval.ranking import Localization, RankedPlace, file_subject, locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.workspace.workspace import (
-    NON_SOURCE_DIRECTORIES,
     Workspace,
     clip_line,
     format_count,
     load_source,
+    path_category,
 )
 
-LAYOUT_FOLDERS = 10
+LAYOUT_FOLDERS = 6
 ROOT_FILES = (
     *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile", "conftest.py"),
     "pytest.ini",
@@ -367,37 +367,14 @@ def _example_frames(examples: Sequence[str]) -> Iterator[TracedCall]:
 
 
 def _layout(workspace: Workspace) -> str:
-    """Describe the directories of source and tests with file counts, and the build files of the root."""
+    """Describe the directories with most files of source and tests, and the build files of the root."""
     paths = list_paths(workspace.root)
-    folders: Counter[str] = Counter()
-    for path in paths:
-        parts = path.split("/")[:-1]
-        if (
-            path.endswith(SOURCE_SUFFIXES)
-            and not NON_SOURCE_DIRECTORIES & set(parts)
-            and not any(part.startswith(".") for part in parts)
-        ):
-            folders.update("/".join(parts[: depth + 1]) for depth in range(min(2, len(parts))))
-    inner = {folder: count for folder, count in folders.items() if not _only_contains_one(folder, folders)}
-    listed_folders = sorted(sorted(inner, key=lambda folder: -inner[folder])[:LAYOUT_FOLDERS])
+    counts = Counter(path.rpartition("/")[0] for path in paths if "/" in path and path_category(path) < 2)
+    folders = [f"{escape_path(folder)}/ ({count})" for folder, count in counts.most_common(LAYOUT_FOLDERS)]
     root_files = [
-        path
+        escape_path(path)
         for path in paths
         if path in ROOT_FILES or (path.lower().startswith("change") and "/" not in path)
     ]
-    more = (
-        [f"{len(inner) - len(listed_folders)} more directories"] if len(inner) > len(listed_folders) else []
-    )
-    entries = ", ".join(
-        [
-            *(f"{escape_path(folder)}/ ({inner[folder]})" for folder in listed_folders),
-            *more,
-            *map(escape_path, root_files),
-        ]
-    )
+    entries = ", ".join([*sorted(folders), *root_files])
     return f"Layout: {format_count(len(paths), 'file')}{f'; {entries}' if entries else ''}"
-
-
-def _only_contains_one(folder: str, folders: Counter[str]) -> bool:
-    """Tell whether a directory contains nothing but one other."""
-    return any(other.startswith(f"{folder}/") and folders[other] == folders[folder] for other in folders)
