@@ -329,13 +329,13 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[st
         calls = "the one call that was tried" if behavior.inputs == 1 else f"{behavior.inputs} tried calls"
         return () if has_targets else (f"same results as before in {calls}",)
     lines: list[str] = []
-    for number, shown in enumerate(map(_lines_of_example, behavior.examples)):
+    for number, shown in enumerate(map(lines_of_example, behavior.examples)):
         if number < 2 or len(lines) + len(shown) <= MOST_EXAMPLE_LINES:
             lines += shown
     return (*lines, f"{behavior.changed} of {behavior.inputs} tried calls now answer differently")
 
 
-def _lines_of_example(example: BehaviorExample) -> tuple[str, ...]:
+def lines_of_example(example: BehaviorExample) -> tuple[str, ...]:
     """Return a call with its results in one line if it fits, else with a line for each result."""
     line = describe_example(example)
     if len(line) <= LINE_CHARACTERS:

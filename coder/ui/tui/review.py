@@ -17,7 +17,7 @@ from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
 from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
 from coder.core.verdict import Verdict
-from coder.core.verdict_summary import describe_example
+from coder.core.verdict_summary import lines_of_example
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import render_hunk
@@ -493,4 +493,4 @@ def _behavior_widgets(verdict: Verdict) -> Iterator[Static]:
     if verdict.behavior is None:
         return
     for example in verdict.behavior.examples[:MOST_EXAMPLES]:
-        yield Static(sanitize_text(describe_example(example)), classes="behavior", markup=False)
+        yield Static(sanitize_text("\n".join(lines_of_example(example))), classes="behavior", markup=False)
