@@ -237,7 +237,7 @@ REMEDIES: Mapping[str, str] = {
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
     "skipped-test": "run it where it is not skipped: coder verify{of}",
     "untied-target": "use a value of the issue in it, or confirm it: coder verify{of} --test ID",
-    "contradicted-test": "restore it if it still holds, else accept: coder verify{of} --accept-test-edits",
+    "contradicted-test": "restore what still holds, else accept: coder verify{of} --accept-test-edits",
     "part": "coder verify{of} --wait",
     "interrupted": "to have all of it: coder verify{of}",
     "unexamined": "again, when the machine is less busy: coder verify{of}",
