@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from coder.core.errors import ToolError
-from coder.core.paths import SOURCE_SUFFIXES
+from coder.core.paths import SOURCE_SUFFIXES, is_test_path
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
-from coder.index import Definition, definitions
+from coder.index import Definition, definitions, find_cases
 from coder.tools.support.listing import list_directory
 from coder.tools.support.symbols import describe_reach, describe_symbol, group_by_definition
 from coder.tools.tool import tool
@@ -214,7 +214,9 @@ def _group_by_file(workspace: Workspace, hits: Sequence[Hit], counts: Mapping[st
 
 def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
     text = read_text_or_empty(workspace.root, path) if path.endswith(SOURCE_SUFFIXES) else ""
-    return definitions(path, text) if len(text) <= LARGEST_PARSED else ()
+    cases = find_cases(text) if is_test_path(path) else ()
+    found = definitions(path, text) if len(text) <= LARGEST_PARSED else ()
+    return sorted((*found, *cases), key=lambda item: (item.start, -item.end))
 
 
 def _no_match_message(

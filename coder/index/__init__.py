@@ -1,5 +1,5 @@
 """Symbol index of source files."""
 
-from coder.index.parsers import Definition, definitions, enclosing_definitions, match_definitions
+from coder.index.parsers import Definition, definitions, enclosing_definitions, find_cases, match_definitions
 
-__all__ = ["Definition", "definitions", "enclosing_definitions", "match_definitions"]
+__all__ = ["Definition", "definitions", "enclosing_definitions", "find_cases", "match_definitions"]

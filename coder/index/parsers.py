@@ -538,3 +538,25 @@ def enclosing_definitions(line: int, candidates: Sequence[Definition]) -> tuple[
         for definition in candidates
         if definition.kind != "variable" and definition.start <= line <= definition.end
     )
+
+
+CASE = re.compile(r"""([ \t]*)((?:it|test|describe|context)\b[\w.]*\(\s*["'`][^"'`\n]*["'`])""")
+"""The line that begins a test, or a group of tests, of JavaScript."""
+
+
+def find_cases(text: str) -> tuple[Definition, ...]:
+    """Return the tests and groups of JavaScript, which define no name, such as `it('adds')`, in order.
+
+    Each lasts to the next line that is indented no deeper.
+    """
+    lines = text.split("\n")
+    depths = [len(line) - len(line.lstrip()) if line.strip() else len(text) for line in lines]
+    cases = []
+    for start, line in enumerate(lines, 1):
+        if match := CASE.match(line):
+            later = range(start, len(lines))
+            end = next((number for number in later if depths[number] <= len(match[1])), len(lines) - 1) + 1
+            name = f"{match[2]})"
+            case = Definition(name=name, kind="test", start=start, line=start, end=end, signature=name)
+            cases.append(case)
+    return tuple(cases)

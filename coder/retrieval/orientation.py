@@ -13,7 +13,7 @@ from coder.core.paths import is_test_path
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms, identifier_terms
-from coder.index import Definition, definitions, enclosing_definitions
+from coder.index import Definition, definitions, enclosing_definitions, find_cases
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.patching.plan import TextFile
 from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_issue_terms, is_code_like
@@ -56,10 +56,6 @@ MOST_NAMED_FILES = 8
 MOST_TESTS = 5
 LONGEST_TEST = 10
 LONGEST_IMPORTS = 300
-CASE = re.compile(r"\s*(?:it|test|describe|context)\b[\w.]*\(")
-"""The line that begins a test of JavaScript."""
-FARTHEST_CASE = 40
-"""Lines above a use in which such a line is looked for."""
 LEAST_ALIKE, MOST_ALIKE = 0.5, 4
 """A word of a path counts by the inverse root of the number of paths with it."""
 COMMON_LINES = 8
@@ -270,10 +266,8 @@ def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: ReachingTest
         path, source = load_source(workspace, test.path)
     except ToolError:
         return ""
-    around = enclosing_definitions(test.line, snapshot.definitions(test.path))
-    above = range(test.line, max(0, test.line - FARTHEST_CASE), -1)
-    case = next((number for number in above if CASE.match(source.lines[number - 1])), test.line)
-    start, end = (around[-1].start, around[-1].end) if "::" in test.id else (case, len(source.lines))
+    around = enclosing_definitions(test.line, (*find_cases(source.text), *snapshot.definitions(test.path)))
+    start, end = (around[-1].start, around[-1].end) if around else (test.line, len(source.lines))
     shown = set(range(start, min(end, start + LONGEST_TEST - 1) + 1)) | {test.line}
     view = _FileView(path=path, source=source, definitions=(), shown=shown)
     names = ", ".join(dict.fromkeys(name.local_name for name in snapshot.imports(test.path)))

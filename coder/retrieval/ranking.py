@@ -137,8 +137,6 @@ class IssueMatch:
             "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5,
             item.kind: 1.0,
         }
-        if item.bare_name.startswith("__") and item.bare_name != "__init__":
-            evidence["special"] = 1.0
         evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
         evidence |= self._name_evidence(item.bare_name)
         owner = item.name.rpartition(".")[0].rpartition(".")[2]
@@ -395,7 +393,6 @@ DEFINITION_WEIGHTS = {
     "class": -0.59,
     "method": 0.19,
     "function": 0.34,
-    "special": 0.65,
     "aside": -1.58,
     "test": -1.29,
 }

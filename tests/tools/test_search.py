@@ -64,6 +64,16 @@ def test_names_enclosing_definition_once(tmp_path: Path) -> None:
     )
 
 
+def test_names_enclosing_case_of_javascript(tmp_path: Path) -> None:
+    code = (
+        "describe('box', () => {\n  it('adds', () => {\n    const box = add(1);\n\n    use(box);\n  });\n\n"
+        "  it('drops', () => {\n    drop(1);\n  });\n});\n"
+    )
+    space = workspace(tmp_path, {"test/box.test.js": code})
+    assert "  in it('adds') (lines 2-6)\n     3|" in call_tool(search, space, pattern=r"add\(")
+    assert "  in it('drops') (lines 8-10)\n     9|" in call_tool(search, space, pattern=r"drop\(")
+
+
 def test_shows_hits_found_before_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hit_record = (
         '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = '
