@@ -34,9 +34,10 @@ ROOT_FILES = (
 )
 SHOWN_FILES = 3
 SHARPNESS = 0.5
+"""Difference of two scores that makes one place e times as likely as the other."""
 MOST_WEIGHED = 10
 LEAST_SHARE = 0.2
-"""Of the odds of the likeliest files: one below it is only named."""
+"""Of the odds of all: a file below it, unless it is the likeliest, is only named."""
 SOURCE_CHARACTERS = 6_000
 """Characters of source, shared by the files according to their odds."""
 PLACES_PER_FILE = 12
@@ -188,7 +189,9 @@ def _shares(located: Localization) -> list[tuple[str, float]]:
         for place, odd in zip(likely, odds, strict=True):
             shares[place.path] += odd / sum(odds) / 2
     best = sorted(shares.items(), key=lambda pair: -pair[1])[:SHOWN_FILES]
-    return [(path, share / sum(share for _, share in best)) for path, share in best if share >= LEAST_SHARE]
+    total = sum(share for _, share in best)
+    shown = [*best[:1], *((path, share) for path, share in best[1:] if share >= LEAST_SHARE)]
+    return [(path, share / total) for path, share in shown]
 
 
 def _view_files(

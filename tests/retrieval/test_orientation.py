@@ -53,6 +53,13 @@ def test_mentioned_definition_comes_first_whole_in_its_class(tmp_path: Path) -> 
     assert "Cart.add" not in overview  # it is in the class shown above
 
 
+def test_one_of_many_equal_files_is_shown(tmp_path: Path) -> None:
+    files = {f"shop/part{number}.py": f"def total{number}():\n    return {number}\n" for number in range(30)}
+    overview = overview_of(tmp_path, files, "The total is wrong")
+    assert overview.count(", 2 lines [") == 1
+    assert overview.count("shop/part") > 5
+
+
 def test_shows_function_of_traceback_frame_whatever_its_line(tmp_path: Path) -> None:
     issue = (
         "Crash\n\nTraceback (most recent call last):\n"
