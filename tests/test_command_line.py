@@ -238,8 +238,8 @@ def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> No
     (place.repository / "clock.py").write_text(FILES["clock.py"].replace("-", "*"))
     git(place.repository, "commit", "--quiet", "--all", "--message", "clock: minutes are multiplied")
     head_result = place.coder("verify", "HEAD", "--trust")
-    assert head_result.returncode == 3
-    assert "no test went from red to green" in head_result.stdout
+    assert head_result.returncode == 6
+    assert "BROKEN  The change breaks 1 test" in head_result.stdout
     second = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
     assert (second.returncode, second.stderr[-len(STILL_PROVEN) :]) == (0, STILL_PROVEN)
     assert "test_clock.py::ClockTest::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
