@@ -88,40 +88,32 @@ class FakeRunner:
     records its calls.
     """
 
+    collects_file_by_file = False
+    is_selective = True
+
     def __init__(
         self,
         suite: Callable[[Files], Sequence[TestResult] | RunProblem],
         *,
+        command: str = "pytest",
         by_exit_code: bool = False,
+        whole_only: bool = False,
         problem: Callable[[tuple[str, ...]], RunProblem | None] = lambda _tests: None,
         plain: Callable[[Files], int | None] = lambda _files: None,
+        seconds: Callable[[tuple[str, ...]], float] = lambda _tests: 0.0,
     ) -> None:
-        """`problem` is what is wrong with a run of these tests, beside its results.
+        """Results of another command than pytest are indirect; `whole_only` runs all tests, whichever are
+        asked for.
 
-        `plain` returns the exit code of the targets without the recorder.
+        `problem` is what is wrong with a run of these tests, beside its results; `plain` returns the exit
+        code of the targets without the recorder; `seconds` is what a run of these tests takes.
         """
-        self._suite = suite
-        self._plain = plain
-        self._problem = problem
-        self._by_exit_code = by_exit_code
+        self._suite, self._problem, self._plain, self._seconds = suite, problem, plain, seconds
+        self._by_exit_code, self._whole_only = by_exit_code, whole_only
+        self.command = command
+        self.is_recorded = command == "pytest" and not by_exit_code
         self.calls: list[tuple[str, ...]] = []
         self.limits: list[float | None] = []
-
-    @property
-    def command(self) -> str:
-        return "pytest"
-
-    @property
-    def is_recorded(self) -> bool:
-        return not self._by_exit_code
-
-    @property
-    def collects_file_by_file(self) -> bool:
-        return False
-
-    @property
-    def is_selective(self) -> bool:
-        return True
 
     def run_plainly(
         self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None, cut: Event | None = None
@@ -141,16 +133,17 @@ class FakeRunner:
         problem = report.problem or self._problem(tuple(tests))
         if cut is not None and cut.is_set():
             problem = CUT_SHORT
-        return report.model_copy(update={"problem": problem})
+        return report.model_copy(update={"problem": problem, "seconds": self._seconds(tuple(tests))})
 
     def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
         results = self._suite(read_files(tree))
         if isinstance(results, RunProblem):
-            return TestReport(command="pytest", problem=results)
+            return TestReport(command=self.command, problem=results)
         selection = tuple(
             result
             for result in results
             if not tests
+            or self._whole_only
             or any(
                 result.id == test
                 or result.id.startswith((f"{test}::", f"{test}["))
@@ -158,8 +151,13 @@ class FakeRunner:
                 for test in tests
             )
         )
-        alone = self._by_exit_code
-        return TestReport(command="pytest", results=selection, by_exit_code=alone, indirect=alone)
+        return TestReport(
+            command=self.command,
+            results=selection,
+            by_exit_code=self._by_exit_code,
+            indirect=not self.is_recorded,
+            whole_only=self._whole_only,
+        )
 
     run_parallel = run
 
@@ -171,6 +169,7 @@ class FakeRunner:
         timeout_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> TestReport:
+        assert self.is_recorded, "only recorded tests are collected"
         report = self._report(tree, tests)
         broken = tuple(result for result in report.results if result.when == "collect")
         ids = tuple(result.id for result in report.results if result.when != "collect")
