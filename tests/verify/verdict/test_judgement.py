@@ -394,10 +394,7 @@ CASES = {
     **{
         f"issue names {'two tests' if more else 'a test'} by the function": Case(
             *(kind, {"calc.py": "other"}),
-            lambda _files, more=more: [
-                red(OLD),
-                *([passed_result(f"{TEST}::TestMore::test_old")] if more else []),
-            ],
+            either("", [red(OLD), *([passed_result(f"{TEST}::TestMore::test_old")] if more else [])], []),
             {**BASE, TEST: f"def test_old(): ...\n{more}"},
             issue="see test_old, or test_lib.py",
         )
@@ -419,9 +416,7 @@ CASES = {
     **{
         f"{kind} on the change": Case(
             *("NOT TESTED", FIX),
-            lambda files, kind=kind: (
-                RunProblem(kind=kind, text="What to do.") if files["calc.py"] == "fixed" else suite(files)
-            ),
+            either("fixed", RunProblem.model_validate({"kind": kind, "text": "What to do."}), suite(BASE)),
             text="What to do.",
         )
         for kind in ("no_runner", "wrong_code", "usage", "crash")
