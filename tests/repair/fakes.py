@@ -1,4 +1,4 @@
-"""Trials, a runner and a tracer that execute nothing."""
+"""Trials, a runner and a tracer that execute nothing, and candidate edits."""
 
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Unpack
 
 from coder.core.ports import Edit, RunOptions, TrialResult
 from coder.core.verdict import Outcome, RunProblem, TestReport, TestResult
+from coder.repair.candidates import RepairCandidate
 
 
 class FakeTrials:
@@ -74,3 +75,20 @@ class FakeRunner:
             results=tuple(TestResult(id=test, outcome=outcome) for test in tests),
             problem=self._problem,
         )
+
+
+def candidate(
+    text: str, old: str, new: str, *, family: str = "comparison", score: float = 0.5, place: str = "a.py::f"
+) -> RepairCandidate:
+    """Return an edit of a.py that replaces the first `old` with `new`."""
+    start = text.index(old)
+    edit = Edit.model_validate(
+        {
+            "path": "a.py",
+            "changes": [{"start": start, "end": start + len(old), "text": new}],
+            "line": text[:start].count("\n") + 1,
+            "family": family,
+            "summary": f"f: {new} for {old}",
+        }
+    )
+    return RepairCandidate(edit=edit, score=score, place=place)

@@ -1,4 +1,4 @@
-"""Suspicion of lines and functions."""
+"""Suspicion of lines and functions, and passing tests that guard an edit."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from coder.core.values import Suspect
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.python.source import PythonSource
 from coder.repair.localization import (
+    GuardSelector,
     lower_comparison_methods,
     ochiai_scores,
     raise_failure_frames,
@@ -14,6 +15,7 @@ from coder.repair.localization import (
     raise_miscalled_functions,
     rank_suspects,
 )
+from tests.repair.fakes import candidate
 
 TEXT = """\
 LIMIT = 3
@@ -119,3 +121,27 @@ def test_raises_header_of_miscalled_function() -> None:
     failure = Failure(type="TypeError", message=message, text="")
     scores = raise_miscalled_functions({"a.py": {6: 0.5}}, sources(text), [failure])
     assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
+
+
+GUARDED = "LIMIT = 1\n\n\ndef f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 1\n"
+
+
+def guard(name: str, seconds: float, *lines: int) -> Trace:
+    return Trace(result=TestResult(id=name, outcome="passed", seconds=seconds), lines={"a.py": lines})
+
+
+GUARDS = [guard("slow", 0.3, 5), guard("quick", 0.1, 5), guard("other", 0.0, 9), guard("endless", 60.0, 5)]
+
+
+def select(traces: list[Trace], old: str = "a < 1", new: str = "a <= 1") -> tuple[str, ...]:
+    return GuardSelector(traces).select_guards(candidate(GUARDED, old, new), PythonSource("a.py", GUARDED))
+
+
+def test_selects_quickest_tests_of_changed_function() -> None:
+    assert select(GUARDS) == ("quick", "slow")
+
+
+def test_interleaves_test_functions() -> None:
+    seconds = {"t::told[1]": 0.1, "t::told[2]": 0.2, "t::other": 0.3, "t::told[0]": 0.0}
+    traces = [guard(name, duration, 5) for name, duration in seconds.items()]
+    assert select(traces) == ("t::told[0]", "t::other", "t::told[1]", "t::told[2]")

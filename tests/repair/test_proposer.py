@@ -23,8 +23,7 @@ from coder.repair.proposer import (
     sort_by_plainness,
 )
 from tests.builders import write
-from tests.repair.fakes import FakeRunner, FakeTrials
-from tests.repair.places import candidate
+from tests.repair.fakes import FakeRunner, FakeTrials, candidate
 
 FILES = {
     "a.py": "def f(a):\n    return a < 1\n",

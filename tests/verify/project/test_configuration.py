@@ -1,18 +1,26 @@
-"""Test configuration in a repository's files."""
+"""Test configuration and import roots in a repository's files."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from coder.core.text import parse_json, parse_toml
 from coder.verify import layout
 from coder.verify.layout import (
     configuration_of_tests,
+    divide_run,
+    import_roots,
     may_configure,
+    module_name,
     needed_distributions,
     needed_modules,
     pytest_options,
+    source_roots,
 )
-from tests.builders import write
+from coder.verify.project import find_hints
+from coder.verify.select import select_test_files
+from tests.builders import projects, write
 
 
 @pytest.mark.parametrize(
@@ -93,3 +101,60 @@ def test_texts_with_examples_are_collected_where_configured(
     files = {"README.rst": ">>> 1\n1\n", "docs/a.rst": ">>> 2\n2\n", "docs/words.rst": "No example.\n"}
     write(tmp_path, {**files, "pytest.ini": f"[pytest]\n{options}\n"})
     assert [*filter(layout.test_file_predicate(tmp_path, command), sorted(files))] == collected
+
+
+@pytest.mark.parametrize(("files", "roots", "_given"), projects("hints/roots.txt"))
+def test_finds_import_roots(tmp_path: Path, files: dict[str, str], roots: list[str], _given: str) -> None:
+    write(tmp_path, files)
+    assert [root.relative_to(tmp_path).as_posix() for root in source_roots(tmp_path)] == roots
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("src/pkg/module.py", "pkg.module"),
+        ("src/pkg/__init__.py", "pkg"),
+        ("other/deep/module.py", "deep.module"),
+        ("src/pkg/data.json", None),
+        ("src/pkg/not-a-name.py", None),
+    ],
+)
+def test_module_name_matches_import(tmp_path: Path, path: str, name: str | None) -> None:
+    write(tmp_path, {"src/pkg/__init__.py": "", "other/deep/__init__.py": ""})
+    assert module_name(path, tmp_path) == name
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_passes_over_directory_that_must_not_be_read(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "", "data/x": ""})
+    (tmp_path / "data").chmod(0)
+    try:
+        assert source_roots(tmp_path) == (tmp_path,)
+    finally:
+        (tmp_path / "data").chmod(0o700)
+
+
+DEEP = "[" * 100_000
+FILES = {
+    **dict.fromkeys(("package.json", "setup.cfg", "tox.ini", ".pre-commit-config.yaml"), DEEP),
+    **dict.fromkeys(("pyproject.toml", "coder.toml", "Cargo.toml", "a.js"), f"x = {DEEP}"),
+    **{"tsconfig.json": '{"extends":' * 50_000, "pnpm-workspace.yaml": f"packages: {DEEP}"},
+    **{"pom.xml": "<a>" * 50_000, "noxfile.py": f"x = {'(' * 5_000}", "minus.py": f"x = {'-' * 200_000}1\n"},
+    "test_a.py": f"import minus\nx = {DEEP}\ndef test_a(): pass\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("parse", [parse_json, lambda text: parse_toml(f"x = {text}")])
+def test_too_deep_documents_are_wrong_ones(parse: object) -> None:
+    assert callable(parse)
+    with pytest.raises(ValueError, match="too deep"):
+        parse(DEEP)
+
+
+def test_project_with_deep_files_is_read_as_without_them(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    assert pytest_options(tmp_path)[0] == ""
+    assert import_roots(tmp_path) == (tmp_path,)
+    assert len(divide_run(tmp_path, ())) == 1
+    assert not any("pytest" in hint.command for hint in find_hints(tmp_path))
+    assert select_test_files(tmp_path, tmp_path, ["minus.py"]) is not None

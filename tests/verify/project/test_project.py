@@ -1,15 +1,28 @@
 """Discovery of a project's test setup in its files and environments."""
 
 import os
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from coder.core.errors import UserError
+from coder.linux_distribution import install_hint
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import DEFAULT_COMMAND, Project, install_advice
-from tests.builders import by_hand, find_project, projects, write
+from coder.verify.project import (
+    DEFAULT_COMMAND,
+    NO_COVERAGE,
+    Command,
+    Project,
+    editable_roots,
+    find_hints,
+    install_advice,
+    meson_build_directories,
+    parse_command,
+)
+from tests.builders import by_hand, find_project, lines, projects, write
 
 OWN = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 
@@ -230,3 +243,152 @@ def test_a_change_does_not_decide_how_tests_run(
 def test_names_the_command_that_installs_a_missing_package(tmp_path: Path, text: str, advice: str) -> None:
     write(tmp_path, {"src/shop/__init__.py": ""})
     assert install_advice(text, tmp_path, Path("/p/python")) == advice
+
+
+WORKFLOW = "jobs:\n  test:\n    steps:\n      - run: python manage.py test\n"
+
+
+@pytest.mark.parametrize(("files", "commands", "_given"), projects("hints/commands.txt"))
+def test_finds_test_commands(tmp_path: Path, files: dict[str, str], commands: list[str], _given: str) -> None:
+    write(tmp_path, files)
+    assert [hint.command for hint in find_hints(tmp_path)] == commands
+
+
+def test_jobs_are_weak_hints(tmp_path: Path) -> None:
+    write(tmp_path, {".github/workflows/ci.yml": WORKFLOW, "Makefile": "test:\n\tpytest\n"})
+    assert [(hint.source, hint.is_weak) for hint in find_hints(tmp_path)] == [
+        ("the test target in Makefile", False),
+        (".github/workflows/ci.yml", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("makefile", "commands"),
+    [
+        ("test: t\n\t./t\n", ["make test"]),
+        ("all:\n\tcc a.c\n\n.PHONY: check\ncheck: all\n\t./run\n", ["make check"]),
+        ("test := 3\nall:\n\tcc a.c\n", []),
+    ],
+)
+def test_targets_of_a_makefile_run_the_tests_where_no_python_is(
+    tmp_path: Path, makefile: str, commands: list[str]
+) -> None:
+    write(tmp_path, {"Makefile": makefile, "a.c": "", "tests/test_a.c": ""})
+    assert [hint.command for hint in find_hints(tmp_path)] == commands
+    write(tmp_path, {"tests/test_a.py": ""})
+    assert not any(hint.command.startswith("make") for hint in find_hints(tmp_path))
+
+
+PYTHON = Path("/venv/bin/python")
+MODULE = ("/venv/bin/python", "-m", "pytest")
+
+
+@pytest.mark.parametrize("case", lines("commands/parsed.txt"))
+def test_parses_test_command(case: str) -> None:
+    text, shown, run = case.split(" => ")
+    runner, _, argv = run.partition(": ")
+    assert parse_command(text, PYTHON) == Command(text=shown, argv=tuple(shlex.split(argv)), runner=runner)
+
+
+def test_recognizes_script_that_starts_runner_of_django(tmp_path: Path) -> None:
+    script = "import django\nparser.add_argument('--parallel')\n"
+    write(tmp_path, {"tests/runtests.py": script, "runtests.py": "import pytest\n"})
+    command = parse_command("python tests/runtests.py", PYTHON, root=tmp_path)
+    assert (command.argv, command.runner) == (
+        ("/venv/bin/python", "tests/runtests.py", "--parallel=1"),
+        "django",
+    )
+    assert parse_command("./manage.py test", PYTHON).argv[:3] == ("/venv/bin/python", "./manage.py", "test")
+    assert parse_command("python runtests.py", PYTHON, root=tmp_path).runner == "other"
+
+
+def test_assignments_become_environment() -> None:
+    command = parse_command("A=1 B='x y' pytest", PYTHON)
+    assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
+
+
+def test_program_env_sets_and_unsets_variables() -> None:
+    command = parse_command("env -u CI --unset B A=1 pytest -x", PYTHON)
+    assert (command.runner, command.environment) == ("pytest", {"CI": "", "B": "", "A": "1"})
+    assert command.argv == (*MODULE, "-x")
+    assert parse_command("env -i pytest", PYTHON).argv == ("env", "-i", "pytest")
+
+
+def test_options_of_interpreter_become_environment() -> None:
+    command = parse_command("python -W error -X dev -W ignore::ResourceWarning -m unittest", PYTHON)
+    assert (command.environment, command.runner) == (
+        {"PYTHONWARNINGS": "error,ignore::ResourceWarning", "PYTHONDEVMODE": "1"},
+        "unittest",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "A=1", "pytest 'open"])
+def test_refuses_invalid_command(text: str) -> None:
+    with pytest.raises(ValueError, match=r"command|quotation"):
+        parse_command(text, PYTHON)
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 1), (NO_COVERAGE[1:], 0)])
+def test_disabled_coverage_is_no_error_where_warnings_are(
+    tmp_path: Path, options: tuple[str, ...], code: int
+) -> None:
+    hook = (
+        "import warnings\n\n\ndef pytest_terminal_summary():\n"
+        "    warnings.warn('Coverage disabled via --no-cov switch!')\n"
+    )
+    ini = "[pytest]\nfilterwarnings =\n    error\n"
+    write(tmp_path, {"conftest.py": hook, "pytest.ini": ini, "test_a.py": "def test_a(): pass\n"})
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == code
+
+
+def test_finds_build_directory_of_editable_meson_installation(tmp_path: Path) -> None:
+    build = tmp_path / "checkout" / "build" / "cp311"
+    (build / "meson-info").mkdir(parents=True)
+    loader = f"install('pkg', {{'pkg'}}, '{build}', ['/usr/bin/ninja'], False)\n"
+    write(tmp_path / "venv", {"lib/python3.11/site-packages/_pkg_editable_loader.py": loader})
+    assert meson_build_directories(tmp_path / "venv") == [str(build)]
+    assert meson_build_directories(tmp_path / "checkout") == []
+
+
+def test_finds_source_roots_of_editable_installations(tmp_path: Path) -> None:
+    root = tmp_path / "checkout"
+    names = ("path", "finder", "hatch")
+    write(root, {f"libs/deep/down/{name}/src/pkg/__init__.py": "" for name in names})
+    sources = {name: f"{root}/libs/deep/down/{name}/src" for name in names}
+    hooks = {
+        "a.pth": f"import os\n{sources['path']}\n/usr/lib\n{root}/gone\n",
+        "__editable___finder_1_finder.py": f"MAPPING = {{'pkg': '{sources['finder']}/pkg'}}\n",
+        "_editable_impl_hatch.py": f"F.map_module('pkg', '{sources['hatch']}/pkg/__init__.py')\n",
+        "other.py": f"'{root}/libs'\n",
+    }
+    write(tmp_path / "venv" / "lib" / "python3.11" / "site-packages", hooks)
+    found = editable_roots(tmp_path / "venv", root)
+    assert sorted(found) == sorted(f"libs/deep/down/{name}/src" for name in names)
+
+
+ABSENT = "No such file or directory"
+MINT = 'ID=linuxmint\nID_LIKE="ubuntu debian"'
+
+
+@pytest.mark.parametrize(
+    ("output", "release", "words"),
+    [
+        (f"src/a.c:1:10: fatal error: Python.h: {ABSENT}", "ID=debian", "sudo apt install python3-dev"),
+        (f"error: command 'gcc' failed: {ABSENT}", MINT, "sudo apt install build-essential"),
+        (f"error: command 'x86_64-linux-gnu-gcc' failed: {ABSENT}", "ID=fedora", "sudo dnf install gcc"),
+        ("/bin/sh: 1: g++: not found", "ID=alpine", "sudo apk add build-base"),
+        ("Error: pg_config executable not found.", "ID=arch", "sudo pacman -S postgresql-libs"),
+        (f"libGL.so.1: cannot open shared object file: {ABSENT}", "ID=debian", "sudo apt install libgl1"),
+        ("error: can't find Rust compiler", "ID=opensuse-leap\nID_LIKE=suse", "sudo zypper install cargo"),
+        ("error: can't find Rust compiler", "ID=haiku", "This machine lacks Rust; install its package"),
+    ],
+)
+def test_names_the_distributions_command(tmp_path: Path, output: str, release: str, words: str) -> None:
+    write(tmp_path, {"etc/os-release": f"{release}\n"})
+    assert words in install_hint(output, tmp_path)
+
+
+def test_ignores_names_without_system_package(tmp_path: Path) -> None:
+    assert install_hint("ERROR: No matching distribution found for tabulate", tmp_path) == ""
+    assert install_hint("error: command 'gcc' failed with exit code 1", tmp_path) == ""

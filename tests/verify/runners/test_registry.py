@@ -1,4 +1,4 @@
-"""Recognition of commands by adapters, and the choice among runners that a project's files suggest."""
+"""Recognition of commands by adapters, the choice among runners, and what is read of a run."""
 
 import json
 import os
@@ -10,7 +10,14 @@ import pytest
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import Mocha
-from coder.verify.runners.registry import find_adapter, find_commands, prepare_run, recognize_command
+from coder.verify.runners.registry import (
+    find_adapter,
+    find_commands,
+    output_tail,
+    prepare_run,
+    recognize_command,
+)
+from coder.verify.runners.rows import GRADLE
 from tests.builders import find_project, lines, write, write_tree
 
 MANIFESTS = {
@@ -128,3 +135,72 @@ def test_runs_on_after_a_failure(tmp_path: Path, command: str, stop: str) -> Non
     assert adapter is not None
     argv = adapter.prepare(Run(argv=recognized.argv, tree=tmp_path, place=tmp_path)).argv
     assert stop not in shlex.split(" ".join(argv))
+
+
+TEST = "src/test/java/org/example/HalfTest.java"
+TESTS = "package org.example;\n\nclass HalfTest {}\n"
+GRADLE_REPORT = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="org.example.HalfTest" tests="3" skipped="1" failures="1" errors="0" time="0.03">
+  <testcase name="even()" classname="org.example.HalfTest" time="0.01"/>
+  <testcase name="odd()" classname="org.example.HalfTest" time="0.02">
+    <failure message="org.opentest4j.AssertionFailedError: expected: &lt;2&gt; but was: &lt;1&gt;"
+      type="org.opentest4j.AssertionFailedError">org.opentest4j.AssertionFailedError: expected: &lt;2&gt;
+\tat app//org.junit.jupiter.api.Assertions.assertEquals(Assertions.java:1)
+\tat app//org.example.HalfTest.odd(HalfTest.java:8)
+\tat java.base@17.0.15/java.lang.reflect.Method.invoke(Method.java:569)
+</failure>
+  </testcase>
+  <testcase name="later()" classname="org.example.HalfTest$Later" time="0.0"><skipped/></testcase>
+</testsuite>
+"""
+
+
+def test_gradle_reads_reports_of_this_run_alone(tmp_path: Path) -> None:
+    report = "core/build/test-results/test/TEST-org.example.HalfTest.xml"
+    files = {"build.gradle": "", "core/build.gradle": "", f"core/{TEST}": TESTS, report: GRADLE_REPORT}
+    tree = write_tree(tmp_path, files)
+    run = Run(argv=("./gradlew", "check", "--info"), tree=tree, place=tmp_path, files=(f"core/{TEST}",))
+    argv = GRADLE.prepare(run.model_copy(update={"tests": (f"core/{TEST}::odd",)})).argv
+    assert argv[-4:] == ("--info", ":core:test", "--tests", "org.example.HalfTest*.odd*")
+    assert argv[0] == "./gradlew" and "--offline" in argv and "check" not in argv
+    assert list(GRADLE.read_results(run)) == []
+    write(tree, {report: GRADLE_REPORT})
+    results = {result.id: result for result in GRADLE.read_results(run)}
+    assert {test: result.outcome for test, result in results.items()} == {
+        f"core/{TEST}::even": "passed",
+        f"core/{TEST}::odd": "failed",
+        f"core/{TEST}::later": "skipped",
+    }
+    odd = results[f"core/{TEST}::odd"].failure
+    assert odd is not None
+    assert (odd.type, odd.message) == ("AssertionError", "expected: <2> but was: <1>")
+    assert [(frame.path, frame.line) for frame in odd.frames] == [(f"core/{TEST}", 8)]
+
+
+@pytest.mark.thorough
+def test_classes_of_one_name_belong_to_their_modules(tmp_path: Path) -> None:
+    report = "build/test-results/test/TEST-org.example.HalfTest.xml"
+    files = {f"{module}/{name}": GRADLE_REPORT for module in ("a", "b") for name in (TEST, report)}
+    tree = write_tree(tmp_path, files)
+    results = GRADLE.read_results(Run(argv=("gradle", "test"), tree=tree, place=tmp_path))
+    assert {result.id.partition("::")[0] for result in results} == {f"a/{TEST}", f"b/{TEST}"}
+
+
+def test_messages_in_json_are_shown_as_text() -> None:
+    output = (
+        "   Compiling little v0.1.0\n"
+        '{"reason":"compiler-message","message":{"rendered":"error: no such name\\n --> src/lib.rs:1\\n"}}\n'
+        '{"reason":"build-finished","success":false}\n'
+        '{"broken\n'
+    )
+    assert output_tail(output).splitlines() == [
+        "   Compiling little v0.1.0",
+        "error: no such name",
+        " --> src/lib.rs:1",
+        '{"broken',
+    ]
+
+
+def test_silence_is_named() -> None:
+    assert output_tail("\n\n") == "it printed nothing"

@@ -1,10 +1,17 @@
-"""Changed tests of a Python file."""
+"""Changed tests of a file, fixtures and assertions."""
 
 from textwrap import dedent
 
 import pytest
 
-from coder.verify.test_files import ChangedTests, differs_by_imports_alone, find_changed_tests
+from coder.verify.test_files import (
+    ChangedTests,
+    adds_only_fixtures,
+    differs_by_imports_alone,
+    find_changed_tests,
+    find_replaced_assertions,
+    source_of_test,
+)
 
 OLD = """
 import os
@@ -108,3 +115,98 @@ def test_imports_are_told_from_tests(old: str, new: str) -> None:
     assert differs_by_imports_alone(old.format(before), new.format(before))
     assert not differs_by_imports_alone(old.format(before), new.format(after))
     assert not differs_by_imports_alone(old.format(before), new.format(before + after))
+
+
+FIXED = "import pytest\n\n@pytest.fixture\ndef cart():\n    return []\n"
+CLASS = "class Shop:\n    size = 3\n\n    def cart(self):\n        return 1\n"
+FIXTURE = "\n@pytest.fixture(scope='module')\ndef shop(tmp_path):\n    return print(tmp_path)\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (FIXED + FIXTURE, True),
+        (
+            FIXED + "from pathlib import Path\nDATA = Path(__file__).parent / 'data'\n" + CLASS + FIXTURE,
+            True,
+        ),
+        (FIXED.replace("[]", "[1]") + FIXTURE, False),
+        (FIXTURE, False),
+        (FIXED + FIXTURE.replace("scope='module'", "autouse=True"), False),
+        (FIXED + FIXTURE.replace("scope='module'", "name='taken'"), False),
+        (FIXED + FIXTURE.replace("def shop", "def taken"), False),
+        (FIXED + FIXTURE.replace("def shop", "def tmp_path"), False),
+        (FIXED + FIXTURE.replace("def shop", "def pytest_runtest_call"), False),
+        (FIXED + "pytest.raises = print\n" + FIXTURE, False),
+        (FIXED + "SEEN = setattr(pytest, 'raises', print)\n" + FIXTURE, False),
+        (FIXED + "import helpers\n" + FIXTURE, False),
+        (FIXED + "from .helpers import *\n" + FIXTURE, False),
+        (FIXED + CLASS.replace("size = 3", "size = print()"), False),
+    ],
+)
+def test_only_fixtures_that_tests_ask_for_are_harmless(new: str, expected: bool) -> None:
+    assert adds_only_fixtures(FIXED, new, taken={"taken"}, changed={"helpers"}) is expected
+
+
+PRICES = """
+def test_price():
+    assert price("tea") == 3
+    assert price(
+        "cake",
+    ) == 5
+
+
+@pytest.mark.parametrize("name, expected", [("a  b", "A"), ("c", "C")])
+def test_initials(name, expected):
+    assert initials(name) == expected
+"""
+
+CASES = '@pytest.mark.parametrize("name, expected", [("a  b", "A"), ("c", "C")])'
+
+
+def replaced_assertions(new: str, *tests: str, path: str = "t.py", old: str = PRICES) -> list[str]:
+    found = find_replaced_assertions({path: old}, {path: new}, tests)
+    return [assertion.line for assertion in found]
+
+
+def test_pairs_old_line_with_new_one() -> None:
+    assert replaced_assertions(PRICES.replace("== 5", "== 4"), "t.py::test_price") == [
+        "t.py::test_price: `) == 5` is `) == 4` now"
+    ]
+
+
+def test_lines_outside_of_the_function_are_compared_where_it_is_the_same() -> None:
+    assert replaced_assertions(
+        PRICES.replace('"A"', '"AB"'), "t.py::test_initials[a  b-A]", "t.py::test_initials[c-C]"
+    ) == [f"t.py::test_initials: `{CASES}` is `{CASES.replace('A', 'AB')}` now"]
+
+
+def test_removed_assertion_has_nothing_in_its_place() -> None:
+    assert replaced_assertions(PRICES.replace('    assert price("tea") == 3\n', ""), "t.py::test_price") == [
+        't.py::test_price: `assert price("tea") == 3` is nothing now'
+    ]
+
+
+def test_reads_lines_in_other_languages() -> None:
+    old = "test('a', () => {\n  const x = f()\n  expect(x).toBe(1)\n})\n"
+    assert replaced_assertions(
+        old.replace("toBe(1)", "toBe(2)"), "a.test.js::a", path="a.test.js", old=old
+    ) == ["a.test.js::a: `expect(x).toBe(1)` is `expect(x).toBe(2)` now"]
+
+
+@pytest.mark.parametrize(
+    ("test", "text", "source"),
+    [
+        (
+            "a.test.js::a > one",
+            "test('one', () => f())\ntest('two', () => g())\n",
+            ["test('one', () => f())"],
+        ),
+        ("a_spec.rb::A#n sorts", 'it "sorts" do\n  f\nend\nit "is" do\nend', ['it "sorts" do', "  f", "end"]),
+        ("a.rs::tests::one", "#[test]\nfn one() {}\nfn two() {}", ["fn one() {}"]),
+        ("a_test.go::TestA", "func TestB() {}\nfunc TestA() {}\n", ["func TestA() {}"]),
+        ("a.test.js::a > none", "test('one', () => f())\n", []),
+    ],
+)
+def test_takes_function_or_titled_block_for_a_test(test: str, text: str, source: list[str]) -> None:
+    assert source_of_test(test.partition("::")[0], text, test).splitlines() == source

@@ -10,7 +10,7 @@ from coder.core.ports import RunOptions
 from coder.core.values import Cutoff
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
-from coder.verify.base import SuiteLimits, choose_scope, next_chunk_size
+from coder.verify.base import SuiteLimits, choose_scope, next_chunk_size, patience
 from coder.verify.issue import Purpose
 from coder.verify.results import NEVER_ENDING
 from coder.verify.run import CUT_SHORT
@@ -212,3 +212,18 @@ def test_targets_that_no_suite_holds_are_tests() -> None:
     found = decide(Facts(before=report, after=report, targets=(f"{TEST}::test_half",)))
     assert found.reason == "1 test went from red to green, and no other test was found."
     assert decide(Facts(before=report, after=report)).reason == "No test was found."
+
+
+def test_time_limit_is_five_suite_durations_at_least_minute() -> None:
+    assert [patience(TestReport(command="pytest", seconds=seconds)) for seconds in (0.1, 12.0, 30.0)] == [
+        60.0,
+        60.0,
+        150.0,
+    ]
+
+
+def test_duration_is_unknown_before_suite_has_finished() -> None:
+    assert patience(None) is None
+    assert (
+        patience(TestReport(command="pytest", problem=RunProblem(kind="timeout", text="Too slow."))) is None
+    )

@@ -1,0 +1,197 @@
+"""What a test process is given and sends: labels, sealed records, problems of its command."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.ports import Execution
+from coder.verify.launch import TARGET, Recording, RecordPipe, label_of, prepare_labelled_run, run_problem
+from coder.verify.project import parse_command
+from coder.verify.run import read_json_lines
+from coder.verify.runners.registry import missing_results_problem
+from tests.builders import lines, write
+
+PYTHON = Path("/venv/bin/python")
+DJANGO_SCRIPT = "import django\nparser.add_argument('--parallel')\n"
+
+
+@pytest.mark.parametrize("case", lines("commands/labels.txt"))
+def test_translates_file_to_label(tmp_path: Path, case: str) -> None:
+    command, _, expected = case.partition(" => ")
+    path = expected.partition(": ")[0]
+    write(tmp_path, {"tests/runtests.py": DJANGO_SCRIPT, path: ""})
+    parsed = parse_command(command, PYTHON, root=tmp_path)
+    run = prepare_labelled_run(parsed, [path], tmp_path)
+    place = f" (in {run.root})" if run.root else ""
+    assert f"{path}: {shlex.join(run.arguments)}{place}" == expected
+    assert tuple(run.labels.values()) == (path,)
+
+
+def test_leaves_out_files_without_label(tmp_path: Path) -> None:
+    parsed = parse_command("python manage.py test", PYTHON)
+    run = prepare_labelled_run(parsed, ["gis_tests/tests.py", "shop/test-a.py", "shop/test_b.py"], tmp_path)
+    assert run.labels == {"shop.test_b": "shop/test_b.py"}
+    assert label_of("a/b.txt", "") == ""
+
+
+WRITER = (
+    "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import make_signer; sign = "
+    "make_signer(sys.argv[3]);"
+)
+
+
+def receive(tmp_path: Path, script: str, *, key: str = "") -> tuple[list[Mapping[str, Any]], int]:
+    """Return what a process that runs `script` sent: valid records, and the number of forged lines."""
+    records: list[Mapping[str, Any]] = []
+    with RecordPipe(tmp_path / "report", records.append) as pipe:
+        code = f"{WRITER} pipe = os.open(sys.argv[2], os.O_WRONLY); {script}"
+        subprocess.run([sys.executable, "-c", code, str(TARGET), str(pipe.path), key or pipe.key], check=True)
+    return records, pipe.forged_lines
+
+
+def test_sealed_records_arrive_in_order(tmp_path: Path) -> None:
+    script = """[os.write(pipe, sign(b'{"n": %d}' % n) + b"\\n") for n in range(3)]"""
+    assert receive(tmp_path, script) == ([{"n": 0}, {"n": 1}, {"n": 2}], 0)
+
+
+def test_unsealed_and_cut_lines_are_forged(tmp_path: Path) -> None:
+    assert receive(tmp_path, """os.write(pipe, b'{"n": 1}\\n{"n"')""") == ([], 2)
+
+
+def test_repeated_record_is_forged(tmp_path: Path) -> None:
+    assert receive(tmp_path, """line = sign(b'{"n": 1}') + b"\\n"; os.write(pipe, line + line)""") == (
+        [{"n": 1}],
+        1,
+    )
+
+
+def record_line(**fields: object) -> bytes:
+    return json.dumps(fields).encode() + b"\n"
+
+
+def phase_line(test: str, when: str, outcome: str, *, failure: str = "", xfail: bool = False) -> bytes:
+    failure_fields = (
+        {"type": failure, "message": "", "frames": [["a.py", 1, "f"]], "text": ""} if failure else None
+    )
+    return record_line(
+        kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=failure_fields
+    )
+
+
+def read_recording(tmp_path: Path, *parts: bytes) -> Recording:
+    file = tmp_path / "report"
+    file.write_bytes(b"".join(parts))
+    recording = Recording()
+    for line in read_json_lines(file):
+        recording.add(line)
+    return recording
+
+
+def test_merges_phases_and_reports_first_failure(tmp_path: Path) -> None:
+    recording = read_recording(
+        tmp_path,
+        phase_line("a", "setup", "passed"),
+        phase_line("a", "call", "passed"),
+        phase_line("a", "call", "failed", failure="First"),
+        phase_line("a", "call", "failed", failure="Second"),
+        phase_line("a", "teardown", "passed"),
+    )
+    (result,) = recording.results
+    assert (result.outcome, result.when, result.seconds, result.failure and result.failure.type) == (
+        "failed",
+        "call",
+        1.5,
+        "First",
+    )
+
+
+def test_leaves_torn_last_line_out(tmp_path: Path) -> None:
+    whole = phase_line("a", "call", "passed")
+    recording = read_recording(tmp_path, whole, whole.replace(b'"a"', b'"b"')[:10])
+    assert [result.id for result in recording.results] == ["a"]
+
+
+def test_reports_running_test_and_progress(tmp_path: Path) -> None:
+    begun = (
+        record_line(kind="session"),
+        record_line(kind="collected", count=2),
+        record_line(kind="start", id="a"),
+    )
+    recording = read_recording(
+        tmp_path,
+        *begun,
+        phase_line("a", "call", "failed", failure="X"),
+        phase_line("a", "teardown", "passed"),
+        record_line(kind="start", id="b"),
+    )
+    assert (recording.began, recording.finished, recording.running_tests, recording.progress) == (
+        True,
+        False,
+        ("b",),
+        "1 of 2 tests, 1 red",
+    )
+
+
+def problem_kind(output: str, exit_code: int) -> str | None:
+    execution = Execution(exit_code=exit_code, output=output, seconds=1.0)
+    problem = run_problem(Recording(), execution, runner="other", wall_seconds=60.0)
+    return problem.kind if problem else None
+
+
+@pytest.mark.parametrize(
+    ("output", "exit_code"),
+    [
+        ("sh: 1: carg: not found\n", 127),
+        ("error: no such command: `tset`\n\nhelp: a command with a similar name exists: `test`\n", 101),
+        ("go tset: unknown command\nRun 'go help' for usage.\n", 2),
+        ("/usr/bin/python3: No module named pytst\n", 1),
+        ("make: *** No rule to make target 'tset'.  Stop.\n", 2),
+        ("make: .venv/bin/python: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n", 2),
+        ("make[1]: *** [Makefile:2: a] Error 126\nmake: *** [Makefile:5: test] Error 2\n", 2),
+        ('npm error Missing script: "tset"\n', 1),
+    ],
+)
+def test_command_that_is_unknown_did_not_start(output: str, exit_code: int) -> None:
+    assert problem_kind(output, exit_code) == "usage"
+
+
+def test_failing_tests_are_no_problem() -> None:
+    assert problem_kind("1 test failed\nmake: *** No rule to make target 'x'.\n", 2) is None
+    assert problem_kind("1 test failed\nmake: *** [Makefile:2: test] Error 1\n", 2) is None
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "has_tests", "kind"),
+    [(0, True, "no_tests"), (1, False, "no_tests"), (1, True, "no_report")],
+)
+def test_runner_may_fail_for_want_of_tests(exit_code: int, has_tests: bool, kind: str) -> None:
+    execution = Execution(exit_code=exit_code, output="No test files found", seconds=1.0)
+    assert missing_results_problem("mocha", execution, has_tests=has_tests).kind == kind
+
+
+def test_test_that_runs_when_the_run_is_cut_did_not_end() -> None:
+    recording = Recording()
+    for line in (
+        {"kind": "start", "id": "a"},
+        {"kind": "phase", "id": "a", "when": "call", "outcome": "passed", "seconds": 0.1, "xfail": False},
+        {"kind": "phase", "id": "a", "when": "teardown", "outcome": "passed"},
+        {"kind": "start", "id": "b"},
+    ):
+        recording.add(line)
+    (result,) = recording.end_running(began=0.0)
+    assert (result.id, result.red, result.failure and result.failure.type) == ("b", True, "TooLong")
+    assert 0 <= result.seconds < 10
+
+
+def test_packages_that_cannot_be_fetched_are_named_with_what_gets_them() -> None:
+    output = "error: no matching package named `serde` found\nyou're using offline mode (--offline)\n"
+    execution = Execution(exit_code=101, output=output, seconds=1.0)
+    text = missing_results_problem("cargo test", execution, has_tests=True).text
+    assert "get them first: cargo fetch" in text
+    assert "no matching package named `serde` found" in text
