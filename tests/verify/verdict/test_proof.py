@@ -3,6 +3,8 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from coder.core.verdict import ReproductionResult, RunProblem, TestResult
 from coder.verify.base import BASELINE_SECONDS
 from coder.verify.issue import Purpose
@@ -50,28 +52,55 @@ def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
     )
 
 
-def test_gives_reason_for_each_rejected_test(tmp_path: Path) -> None:
-    def suite(files: Files) -> list[TestResult]:
-        if "new" not in files[TEST]:
-            return []
-        fixture = failed_result(f"{TEST}::test_fixture", "ValueError", "boom", when="setup")
-        return [
-            passed_result(f"{TEST}::test_green"),
-            fixture,
-            failed_result(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
-        ]
+IN_SOURCE = failed_result(f"{TEST}::test_old", "IndexError", "", frames=(("calc.py", 2, "add"),))
+REFUSED = RunProblem(kind="usage", text="pytest refused to run.")
+ELSEWHERE = RunProblem(kind="wrong_code", text="The tests imported calc from elsewhere.")
 
-    reproduction = reproduce(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
-    assert reproduction.tests == ()
-    assert reproduction.rejected == (
-        f"{TEST}::test_green: passes already on the base",
-        f"{TEST}::test_fixture: fails in a fixture: ValueError: boom",
+
+@pytest.mark.parametrize(
+    ("results", "named", "issue", "problem", "tests", "rejected"),
+    [
         (
-            f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: "
-            "NameError: name 'x' is not defined"
+            [
+                passed_result(f"{TEST}::test_green"),
+                failed_result(f"{TEST}::test_fixture", "ValueError", "boom", when="setup"),
+                failed_result(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
+            ],
+            *(["tests/test_gone.py::test_x"], "", None, ()),
+            (
+                f"{TEST}::test_green: passes already on the base",
+                f"{TEST}::test_fixture: fails in a fixture: ValueError: boom",
+                f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: "
+                "NameError: name 'x' is not defined",
+                "tests/test_gone.py::test_x: there is no such test",
+            ),
         ),
-        "tests/test_gone.py::test_x: there is no such test",
+        (
+            [failed_result(f"{TEST}::test_it", "KeyError", "'name'")],
+            *([], "It raises KeyError.", None, (f"{TEST}::test_it",), ()),
+        ),
+        ([IN_SOURCE], [f"{TEST}::test_old"], "", None, (f"{TEST}::test_old",), ()),
+        (REFUSED, [], "", None, (), ("pytest refused to run.",)),
+        ([failed_result(f"{TEST}::test_it")], [], "", ELSEWHERE, (), (ELSEWHERE.text,)),
+    ],
+    ids=["wrong reasons", "error that the issue names", "named old test", "not run", "in wrong code"],
+)
+def test_gives_reason_for_each_rejected_test(
+    tmp_path: Path,
+    results: list[TestResult] | RunProblem,
+    named: list[str],
+    issue: str,
+    problem: RunProblem | None,
+    tests: tuple[str, ...],
+    rejected: tuple[str, ...],
+) -> None:
+    is_always = named == [IN_SOURCE.id] or isinstance(results, RunProblem)
+    runner = FakeRunner(
+        lambda files: results if is_always or "new" in files[TEST] else [], problem=lambda _tests: problem
     )
+    change = {"calc.py": "fixed"} if named == [IN_SOURCE.id] else {TEST: "old new"}
+    found = reproduce(tmp_path, runner, change, *named, issue=issue)
+    assert (found.tests, found.rejected) == (tests, rejected)
 
 
 def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
@@ -93,34 +122,10 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
     )
 
 
-def test_error_named_by_issue_counts(tmp_path: Path) -> None:
-    def suite(files: Files) -> list[TestResult]:
-        return [failed_result(f"{TEST}::test_it", "KeyError", "'name'")] if "new" in files[TEST] else []
-
-    runner = FakeRunner(suite)
-    assert reproduce(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
-        f"{TEST}::test_it",
-    )
-
-
 def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
     reproduction = reproduce(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
     missing = "No test was named, and no file that holds tests was added or changed."
     assert reproduction.rejected == (missing,)
-
-
-def test_an_old_test_may_be_named(tmp_path: Path) -> None:
-    source = (("calc.py", 2, "add"),)
-    runner = FakeRunner(lambda _files: [failed_result(f"{TEST}::test_old", "IndexError", "", frames=source)])
-    assert reproduce(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (
-        f"{TEST}::test_old",
-    )
-
-
-def test_inconclusive_run_reproduces_nothing(tmp_path: Path) -> None:
-    runner = FakeRunner(lambda _files: RunProblem(kind="usage", text="pytest refused to run."))
-    reproduction = reproduce(tmp_path, runner, {TEST: "new"})
-    assert (reproduction.tests, reproduction.rejected) == ((), ("pytest refused to run.",))
 
 
 def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
@@ -132,14 +137,3 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
     verifier.baseline()
     assert verifier.reproduce(trees.patch, ()).rejected == (f"Too slow. {ENDLESS_TEST_ADVICE}",)
     assert runner.limits == [BASELINE_SECONDS, 60.0]
-
-
-def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
-    wrong = RunProblem(kind="wrong_code", text="The tests imported calc from elsewhere.")
-
-    def suite(files: Files) -> list[TestResult]:
-        return [failed_result(f"{TEST}::test_it")] if "new" in files[TEST] else []
-
-    runner = FakeRunner(suite, problem=lambda _tests: wrong)
-    reproduction = reproduce(tmp_path, runner, {TEST: "new"})
-    assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))

@@ -19,9 +19,18 @@ from coder.verify.select import SuiteSelection
 from coder.verify.verdict import Facts, decide
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
-from tests.verify.verdict.test_judgement import BASE, FIX, NEW_TEST, OLD, OTHER, TEST, suite
+from tests.verify.verdict.test_judgement import (
+    BASE,
+    FIX,
+    NEW_TEST,
+    OLD,
+    OTHER,
+    OTHER_FILE,
+    TEST,
+    TESTED,
+    suite,
+)
 
-TESTED_FIX = {**FIX, **NEW_TEST}
 IMPORTING = {**BASE, "tests/test_other.py": "import calc"}
 TOO_SLOW = RunProblem(kind="timeout", text="Too slow.")
 SELECTED = SuiteSelection(files=(TEST,))
@@ -54,7 +63,7 @@ def test_chunks_grow_as_far_as_starts_allow(seconds: float, busy: float, size: i
 
 
 def verify(
-    tmp_path: Path, change: Files = TESTED_FIX, *, runner: FakeRunner, cutoff: Cutoff | None = None
+    tmp_path: Path, change: Files = TESTED, *, runner: FakeRunner, cutoff: Cutoff | None = None
 ) -> Verdict:
     trees = FakeTrees(tmp_path, IMPORTING, change)
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(), cutoff=cutoff or Cutoff())
@@ -70,9 +79,13 @@ def test_skipped_tests_are_told_where_most_are(tmp_path: Path) -> None:
     assert "all 12 tests that may use the changed code ran (9 of them skipped)" in verdict.reason
 
 
-def test_part_that_ran_in_time_keeps_fixed_from_proven(tmp_path: Path) -> None:
-    runner = FakeRunner(suite, problem=lambda tests: TOO_SLOW if "tests/test_other.py" in tests else None)
-    verdict = verify(tmp_path, runner=runner)
+@pytest.mark.parametrize("calc", ["fixed", "fixed, and breaks"])
+def test_part_that_ran_in_time_keeps_fixed_from_proven_and_shows_a_break(tmp_path: Path, calc: str) -> None:
+    runner = FakeRunner(suite, problem=lambda tests: TOO_SLOW if OTHER_FILE in tests else None)
+    verdict = verify(tmp_path, {**TESTED, "calc.py": calc}, runner=runner)
+    if "breaks" in calc:
+        assert (verdict.kind, [test.id for test in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+        return
     assert (verdict.kind, verdict.reason) == (
         VerdictKind.FIXED,
         "1 test went from red to green; 3 tests that may use the changed code ran in 0 s, "
@@ -80,13 +93,6 @@ def test_part_that_ran_in_time_keeps_fixed_from_proven(tmp_path: Path) -> None:
     )
     assert "3 tests ran in time, and there are more: coder verify --wait" in describe_open(verdict)
     assert verdict.before is not None and verdict.before.partial  # other tests than those that ran
-
-
-def test_part_that_ran_shows_a_break(tmp_path: Path) -> None:
-    change = {"calc.py": "fixed, and breaks", **NEW_TEST}
-    runner = FakeRunner(suite, problem=lambda tests: TOO_SLOW if "tests/test_other.py" in tests else None)
-    verdict = verify(tmp_path, change, runner=runner)
-    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
 def test_nearest_tests_follow_a_whole_run_that_was_cut(tmp_path: Path) -> None:
@@ -133,28 +139,21 @@ def test_test_that_runs_when_the_user_cuts_it_short_is_not_red(tmp_path: Path) -
     assert (verdict.kind, verdict.cut_short, verdict.still_red) == (VerdictKind.FIXED, True, ())
 
 
-def test_large_suite_is_measured_on_the_base_only_when_needed(tmp_path: Path) -> None:
+def test_near_tests_stand_for_a_large_suite_on_the_base(tmp_path: Path) -> None:
+    """It is measured as a whole only when that is needed."""
     many = "".join(f"def test_{number}(): pass\n" for number in range(600))
     runner = FakeRunner(suite)
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, FIX)
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     assert verifier.baseline().problem is not None
-    assert verifier.baseline(whole=True).problem is None
-    assert verifier.baseline() is verifier.baseline(whole=True)
-    assert runner.calls == [()]
-
-
-def test_near_tests_stand_for_a_large_suite_on_the_base(tmp_path: Path) -> None:
-    many = "".join(f"def test_{number}(): pass\n" for number in range(600))
-    runner = FakeRunner(suite)
-    trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, FIX)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     assert verifier.baseline().results == ()
     report = verifier.baseline(near=(TEST, "tests/gone.py::test_x"))
-    assert runner.calls == [(TEST,)]
     assert report.problem is not None
     assert report.results == verifier.baseline(near=(TEST,)).results != ()
     assert runner.calls == [(TEST,)]
+    assert verifier.baseline(whole=True).problem is None
+    assert verifier.baseline() is verifier.baseline(whole=True)
+    assert runner.calls == [(TEST,), ()]
 
 
 LRU = "tests/test_lru.py::test_lookup_refreshes"

@@ -1,6 +1,6 @@
 """Targets of a change: its own tests, those that the user names, those tied to the issue; nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +78,10 @@ def test_runs_whole_suite_where_it_fits_into_the_budget(
     assert verifier.judge(trees.patch, [NEW]).scope == scope
 
 
-def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
-    verifier, trees, runner = make_verifier(tmp_path, FIX)
-    assert verifier.reproduce(trees.patch, ()).tests == (NEW,)
-    assert runner.calls == [(NEW,)]
-
-
-def test_reproduction_by_new_tests_does_not_wait_for_the_suite(tmp_path: Path) -> None:
-    verifier, trees, runner = make_verifier(tmp_path, FIX, known_seconds=1.0)
+@pytest.mark.parametrize("known_seconds", [1.0, 10_000.0])
+def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path, known_seconds: float) -> None:
+    """Nor does a reproduction by new tests wait for the suite."""
+    verifier, trees, runner = make_verifier(tmp_path, FIX, known_seconds=known_seconds)
     assert verifier.reproduce(trees.patch, ()).tests == (NEW,)
     assert runner.calls == [(NEW,)]
 
@@ -218,16 +214,34 @@ def test_access_by_old_tests_of_a_touched_file_is_not_new(tmp_path: Path) -> Non
     assert verdict.label == "FIXED", verdict.reason
 
 
+FIRST, SECOND = f"{SUITE}::TestFlow::test_a", f"{SUITE}::TestFlow::test_b"
+IMPORTING = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
+
+
+def judge_without_issue(
+    place: Path, change: Files, runner: FakeRunner, base: Files = IMPORTING, named: Sequence[str] = ()
+) -> Verdict:
+    trees = FakeTrees(place, base, change)
+    return WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).judge(trees.patch, named)
+
+
 class SharedState(FakeRunner):
-    """Fails `test_b` of a class, whose state `test_a` makes, where it runs alone."""
+    """Fails the second test of a class wherever `is_part` holds of the tests asked for."""
+
+    def __init__(self, is_part: Callable[[Sequence[str]], bool], *others: str) -> None:
+        def run_class(files: Files) -> list[TestResult]:
+            second = passed_result(SECOND) if "fixed" in files["calc.py"] else failed_result(SECOND)
+            return [*map(passed_result, others), second]
+
+        super().__init__(run_class)
+        self._is_part = is_part
 
     def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
         report = super()._report(tree, tests)
-        results = tuple(failed_result(SECOND) if SECOND in tests else test for test in report.results)
-        return report.model_copy(update={"results": results})
-
-
-FIRST, SECOND = f"{SUITE}::TestFlow::test_a", f"{SUITE}::TestFlow::test_b"
+        if not self._is_part(tests):
+            return report
+        results = (failed_result(SECOND) if test.id == SECOND else test for test in report.results)
+        return report.model_copy(update={"results": tuple(results)})
 
 
 @pytest.mark.parametrize("named", [(SECOND,), ()])
@@ -235,14 +249,10 @@ FIRST, SECOND = f"{SUITE}::TestFlow::test_a", f"{SUITE}::TestFlow::test_b"
 def test_test_that_passes_only_beside_others_is_no_target(
     tmp_path: Path, named: tuple[str, ...], is_fixed: bool
 ) -> None:
-    def run_class(files: Files) -> list[TestResult]:
-        second = passed_result(SECOND) if "fixed" in files["calc.py"] else failed_result(SECOND)
-        return [passed_result(FIRST), second]
-
-    base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
-    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed" if is_fixed else "other"})
-    verifier = WorktreeVerifier(trees=trees, runner=SharedState(run_class), purpose=Purpose())
-    verdict = verifier.examine(verifier.judge(trees.patch, named))
+    runner = SharedState(lambda tests: SECOND in tests, FIRST)
+    verdict = judge_without_issue(
+        tmp_path, {"calc.py": "fixed" if is_fixed else "other"}, runner, named=named
+    )
     if is_fixed:
         assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ()), verdict.reason
         assert "is flaky, so nothing shows" in verdict.reason
@@ -250,56 +260,46 @@ def test_test_that_passes_only_beside_others_is_no_target(
         assert verdict.kind is (VerdictKind.NOT_FIXED if named else VerdictKind.PASSING)
 
 
-@pytest.mark.parametrize("path", ["tests/check_sum.py", "spec_sum.py"])
-def test_names_changed_tests_that_are_not_collected(tmp_path: Path, path: str) -> None:
-    def run_suite_alone(files: Files) -> list[TestResult]:
-        return [result for result in run_suite(files) if not result.id.startswith(path)]
-
-    base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
-    change = {"calc.py": "fixed", path: "import calc\ndef test_new():\n    assert calc\n"}
-    trees = FakeTrees(tmp_path, base, change)
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run_suite_alone), purpose=Purpose())
-    verdict = verifier.judge(trees.patch, ())
-    (line,) = describe_open(verdict)
-    assert line.startswith(f"`pytest` collects no test of {path}: ")
+DATA_CASE = f"{SUITE}::test_cases[data/new_python.txt:1]"
+DATA = {
+    **{**BASE, SUITE: f"FILES = ['new_python.txt']\n{OLD_TESTS}"},
+    "tests/data/new_python.txt": "1",
+}
+NEW_FILE = "import calc\ndef test_new():\n    assert calc\n"
 
 
-def test_names_changed_tests_that_are_skipped(tmp_path: Path) -> None:
-    def skip_new_test(files: Files) -> list[TestResult]:
-        return [passed_result(NEW, "skipped") if test.id == NEW else test for test in run_suite(files)]
+@pytest.mark.parametrize(
+    ("base", "change", "lost", "skipped", "line"),
+    [
+        *(
+            (
+                *(IMPORTING, {"calc.py": "fixed", path: NEW_FILE}, path, ""),
+                f"`pytest` collects no test of {path}: ",
+            )
+            for path in ("tests/check_sum.py", "spec_sum.py")
+        ),
+        (BASE, FIX, NEW, NEW, f"{NEW}, added or edited by the change, is skipped here"),
+        (
+            *(DATA, {"calc.py": "fixed", "tests/data/new_python.txt": "2"}, "none", DATA_CASE),
+            f"{DATA_CASE}, added or edited by the change, is skipped here",
+        ),
+    ],
+    ids=["other name", "other place", "skipped", "case of data, skipped as before"],
+)
+def test_names_changed_tests_that_do_not_run(
+    tmp_path: Path, base: Files, change: Files, lost: str, skipped: str, line: str
+) -> None:
+    def run(files: Files) -> list[TestResult]:
+        results = run_suite(files)
+        is_there = skipped == DATA_CASE or any(result.id == skipped for result in results)
+        kept = [result for result in results if not result.id.startswith(lost)]
+        return [*kept, *([passed_result(skipped, "skipped")] if is_there else [])]
 
-    trees = FakeTrees(tmp_path, BASE, FIX)
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(skip_new_test), purpose=Purpose())
-    verdict = verifier.judge(trees.patch, ())
-    line = f"{NEW}, added or edited by the change, is skipped here"
-    assert [text.partition(": run")[0] for text in describe_open(verdict)] == [line]
-
-
-def test_names_a_case_of_changed_data_that_is_skipped_as_before(tmp_path: Path) -> None:
-    case = f"{SUITE}::test_cases[data/new_python.txt:1]"
-    base = {**BASE, SUITE: f"FILES = ['new_python.txt']\n{OLD_TESTS}", "tests/data/new_python.txt": "1"}
-    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed", "tests/data/new_python.txt": "2"})
-    runner = FakeRunner(lambda files: [*run_suite(files), passed_result(case, "skipped")])
-    verdict = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).judge(trees.patch, ())
-    (line,) = describe_open(verdict)
-    assert line.startswith(f"{case}, added or edited by the change, is skipped here")
+    (found,) = describe_open(judge_without_issue(tmp_path, change, FakeRunner(run), base))
+    assert found.startswith(line)
 
 
 def test_flaky_target_is_not_held_against_an_issue_that_nobody_gave(tmp_path: Path) -> None:
-    class OnlyWithAll(FakeRunner):
-        def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
-            report = super()._report(tree, tests)
-            is_part = any("::" in test for test in tests)
-            results = tuple(
-                failed_result(SECOND) if is_part and test.id == SECOND else test for test in report.results
-            )
-            return report.model_copy(update={"results": results})
-
-    def run_class(files: Files) -> list[TestResult]:
-        return [passed_result(SECOND) if files["calc.py"] == "fixed" else failed_result(SECOND)]
-
-    base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
-    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed"})
-    verifier = WorktreeVerifier(trees=trees, runner=OnlyWithAll(run_class), purpose=Purpose())
-    (line,) = describe_open(verifier.judge(trees.patch, ()))
+    runner = SharedState(lambda tests: any("::" in test for test in tests))
+    (line,) = describe_open(judge_without_issue(tmp_path, {"calc.py": "fixed"}, runner))
     assert line == f"{SECOND} is flaky, so nothing shows that the issue is fixed"
