@@ -39,10 +39,10 @@ def by_hand(*cases: Any) -> list[Any]:
 
 
 def find_project(root: Path, **options: Any) -> "Project":
-    """Return the likeliest way to test the project at `root`."""
-    from coder.verify.project import find_candidates
+    """Return how the project at `root` is tested."""
+    from coder.verify import project
 
-    return find_candidates(root, **options)[0]
+    return project.find_project(root, **options)
 
 
 def git(directory: Path, *arguments: str) -> str:

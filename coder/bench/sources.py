@@ -177,7 +177,6 @@ def prepare_task(
         return "none of its tests can be run by itself"
     before_tree = compose_tree(git, old=base, new=fixed_tree, paths=tests)
     with repository.checkout(before_tree) as place:
-        runtime.selection.settle(place)
         runner = runtime.runner()
         if not runtime.project.command.is_selective:
             return f"`{runtime.project.command.text}` cannot run single test files"

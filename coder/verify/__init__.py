@@ -25,9 +25,8 @@ Then the word is said. The second stage, `examine.py`, runs the targets without 
 behavior, runs linters and mutants; only after it a change is PROVEN. The user may cut large runs short
 (`core/values.py`). `coder verify` and the hooks (`hooks/judging.py`) judge an existing change the same way.
 
-`project.py` collects the commands that a project's files name; `run.py` runs a sample of small test files
-with each until one works, and remembers it; if none does, the verdict is NOT TESTED and says why. pytest,
-unittest and Django run under our recorder, test by test, with ids `path::Class::method`; `runners/` has an
+`project.py` collects the commands that a project's files name, and takes the first whose runner and plugins
+are installed; if it does not work, the verdict is NOT TESTED and says why. pytest, unittest and Django run under our recorder, test by test, with ids `path::Class::method`; `runners/` has an
 adapter for each runner of another language, which names tests `path::name`. Packages of a workspace are run
 one by one (`runners/registry.py`), and so are Python packages with a configuration of their own or with
 modules of one name (`layout.py`). Other commands count by the report that they write, or by exit code,

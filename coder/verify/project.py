@@ -54,8 +54,6 @@ NO_COVERAGE = ("--no-cov", "-W", "ignore:Coverage disabled via --no-cov")
 """The plugin warns that it is switched off, which `filterwarnings = error` makes an error at the end."""
 PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "manage.py")
 """Files of a project in Python, whose tests in Python are then run."""
-MOST_CANDIDATES = 6
-"""Test commands of a project that are considered."""
 
 
 class Command(Value):
@@ -217,19 +215,19 @@ def describe_environment(project: Project, root: Path, copied: Iterable[str] = (
     )
 
 
-def find_candidates(
+def find_project(
     root: Path,
     *,
     sandbox: Sandbox,
     environment: Mapping[str, str],
     test_command: str | None = None,
     base: Path | None = None,
-) -> tuple[Project, ...]:
-    """Return the ways in which the repository at `root` may be tested, likeliest first, changing nothing.
+) -> Project:
+    """Return how the repository at `root` is tested, changing nothing.
 
     `root` is the user's checkout: a worktree has no environment in it. Where that contains the change to be
     judged, the commands are those of `base`, the tree without it. A command that the user names is the only
-    one.
+    one; of others it is the first whose runner and plugins are installed.
 
     Raises:
         UserError: `test_command` cannot be parsed.
@@ -250,40 +248,40 @@ def find_candidates(
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
     reasons += filter(None, [_describe_packages(root)])
-    activation = _activation_environment(interpreter, environment)
     naming = base if base and next(find_hints(base), None) else root
-    editable = editable_roots(interpreter.parent.parent, root.resolve())
-    candidates = [
-        Project(
-            interpreter=interpreter,
-            command=command,
-            why=(
-                *(reasons if command.uses_interpreter else ()),
-                f"Test command: {command.text}, {where}.",
-            ),
-            environment=activation,
-            editable_roots=editable,
-        )
-        for command, where in _candidate_commands(naming, interpreter, test_command)
-    ]
-    if test_command is not None:
-        _check_program(candidates[0], root, sandbox)
-    probed = tuple(_probe_pytest(project, root, sandbox) for project in candidates)
-    probed = tuple(sorted(probed, key=lambda project: project.problem is not None))
-    if test_command is not None or not all(project.problem for project in probed):
-        return probed
-    command = parse_command(UNITTEST_COMMAND, interpreter)
-    sentence = f"Test command: {command.text}, since there is no usable pytest."
-    return (*probed, candidates[0].model_copy(update={"command": command, "why": (*reasons, sentence)}))
+    unprobed = Project(
+        interpreter=interpreter,
+        command=parse_command(UNITTEST_COMMAND, interpreter),
+        why=(*reasons, f"Test command: {UNITTEST_COMMAND}, since there is no usable pytest."),
+        environment=_activation_environment(interpreter, environment),
+        editable_roots=editable_roots(interpreter.parent.parent, root.resolve()),
+    )
+    first = None
+    for command, where in _candidate_commands(naming, interpreter, test_command):
+        shown = (*(reasons if command.uses_interpreter else ()), f"Test command: {command.text}, {where}.")
+        project = unprobed.model_copy(update={"command": command, "why": shown})
+        if test_command is not None:
+            _check_program(project, root, sandbox)
+        project = _probe_pytest(project, root, sandbox)
+        if project.problem is None:
+            return project
+        first = first or project
+    assert first is not None
+    return unprobed if test_command is None and _is_for_unittest(root) else first
 
 
-def _candidate_commands(
-    root: Path, interpreter: Path, test_command: str | None
-) -> tuple[tuple[Command, str], ...]:
-    """Return the possible test commands and where they come from, each once and likeliest first."""
+def _is_for_unittest(root: Path) -> bool:
+    """Tell whether the tests of a project need no pytest."""
+    tests = [read_regular_text(root / path) for path in source_files(root, (".py",)) if is_test_file(path)]
+    needs_pytest = any(re.search(r"^(?:async )?def test|\bpytest\b", text, re.MULTILINE) for text in tests)
+    return any("TestCase" in text for text in tests) and not needs_pytest
+
+
+def _candidate_commands(root: Path, interpreter: Path, test_command: str | None) -> list[tuple[Command, str]]:
+    """Return the possible test commands and where they come from, likeliest first."""
     if test_command is not None:
         try:
-            return ((parse_command(test_command, interpreter, root=root), "as given"),)
+            return [(parse_command(test_command, interpreter, root=root), "as given")]
         except ValueError as error:
             raise UserError(
                 f"The test command {test_command!r} cannot be understood: {error}. "
@@ -291,28 +289,22 @@ def _candidate_commands(
             ) from error
     file, _ = pytest_options(root)
     preferred: list[tuple[Command, str]] = []
-    others: list[tuple[Command, str]] = []
-    adapted: list[tuple[Command, str]] = []
     environment: Mapping[str, str] = {}
+    adapted: list[tuple[Command, str]] = []
     for hint, command in _parsed_hints(root, interpreter):
         if hint.source in OWN_TABLES:
-            return ((command, f"from {hint.source}"),)
+            return [(command, f"from {hint.source}")]
         if command.is_pytest and not hint.is_weak:
             environment = environment or command.environment
         if command.is_recorded:
             is_main = not hint.is_weak and hint.source == TOX
-            is_preferred = is_main or (not file and not (hint.is_weak and command.is_pytest))
-            (preferred if is_preferred else others).append((command, f"from {hint.source}"))
+            if is_main or (not file and not (hint.is_weak and command.is_pytest)):
+                preferred.append((command, f"from {hint.source}"))
         elif command.is_selective or hint.is_known:
             adapted.append((command, f"from {hint.source}"))
     if adapted and not _is_python_project(root):
-        return tuple(adapted[:1])
-    defaults = [_default_command(root, interpreter, file, environment)] if environment else []
-    found = [*preferred, *defaults, _default_command(root, interpreter, file), *others]
-    unique: dict[object, tuple[Command, str]] = {}
-    for command, where in found:
-        unique.setdefault((command.argv, *sorted(command.environment.items())), (command, where))
-    return tuple(unique.values())[:MOST_CANDIDATES]
+        return adapted[:1]
+    return [*preferred, _default_command(root, interpreter, file, environment)]
 
 
 def _default_command(

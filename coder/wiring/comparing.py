@@ -50,7 +50,6 @@ def compare_behavior(
         tree = change.tree if change else repository.base_tree
         split = ChangeSplit(repository, tree)
         with split.checkout("tests") as old, split.checkout("change") as new:
-            runtime.selection.settle(old)
             _check_recorded(runtime)
             chosen = tests or _reaching_tests(runtime, split, old=old, new=new)
             if progress is not None:

@@ -47,12 +47,12 @@ from coder.verify.project import (
     Overlay,
     Project,
     describe_environment,
-    find_candidates,
+    find_project,
     may_name_command,
     use_interpreter,
 )
 from coder.verify.results import Denied
-from coder.verify.run import CommandSelection, PytestRunner, accepted_candidate
+from coder.verify.run import PytestRunner
 from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from coder.warm.trials import TARGET as WARM_TARGET
@@ -152,18 +152,12 @@ def make_sandbox(
     )
 
 
-def command_memory(root: Path) -> Path:
-    """Return the file that stores the accepted test command of a repository."""
-    return index_database(root).with_suffix(".command.json")
-
-
 def inspect_project(root: Path, *, backend: SandboxBackend | None) -> Project:
     """Return how the repository at `root` is tested."""
     with make_sandbox(backend) as sandbox:
-        candidates = find_candidates(
+        return find_project(
             root, sandbox=sandbox, environment=os.environ, test_command=load_config(root, {}).test
         )
-        return accepted_candidate(candidates, command_memory(root)) or candidates[0]
 
 
 def rank_tree(root: Path, text: str) -> Localization:
@@ -188,7 +182,7 @@ LEAST_COMPARED_SECONDS, COMPARED_SECONDS, MOST_COMPARED_TESTS = 1.0, 4.0, 20
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectRuntime:
-    selection: CommandSelection
+    project: Project
     sandbox: ProcessSandbox
     limits: Limits
     history_path: Path
@@ -205,11 +199,6 @@ class ProjectRuntime:
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
-
-    @property
-    def project(self) -> Project:
-        """The selected way to test the project; final once a verifier was made."""
-        return self.selection.project
 
     def runner(
         self,
@@ -328,9 +317,6 @@ class ProjectRuntime:
         return verifier
 
     def _make_verifier(self, repository: Repository, purpose: Purpose) -> WorktreeVerifier:
-        if not self.selection.is_settled:  # on a clean checkout of the base if the command has to be tried
-            with repository.checkout(repository.base, ()) as tree:
-                self.selection.settle(tree)
         history = SuiteHistory(self.history_path, self.project.command.text)
         with repository.read(repository.base, ()) as tree:
             project, build = separate_builds(self.project, tree, self.build_command)
@@ -394,13 +380,13 @@ def build_project_runtime(
     paths = repository.paths_beside_base() if repository and is_given else []
     is_changed = any(map(may_name_command, paths))
     with repository.read(repository.base, ()) if repository and is_changed else nullcontext() as base:
-        candidates = find_candidates(
+        project = find_project(
             root, sandbox=sandbox, environment=os.environ, test_command=task.test_command, base=base
         )
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
     packages_path = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(
-        interpreter=candidates[0].interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
+        interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen_file=packages_path
     )
     # The same in each session: ids of tests may depend on it, and results are kept from one to the next.
     seed = str(crc32(os.fsencode(root)))
@@ -411,30 +397,15 @@ def build_project_runtime(
         *(["Tests use this machine's network, as the user's settings say."] if config.test_network else []),
         *([f"Variables passed to tests: {', '.join(passed)}."] if passed else []),
     )
-    projects = [
-        project.model_copy(
-            update={
-                "overlay": overlay,
-                "why": (*project.why, *sentences),
-                "environment": {**passed, **project.environment, "PYTHONHASHSEED": seed},
-            }
-        )
-        for project in candidates
-    ]
-    remedies = sandbox_remedies(config) if sandbox.is_sandboxed else {}
-    selection = CommandSelection(
-        projects,
-        make_runner=lambda project: PytestRunner(
-            project=project,
-            sandbox=sandbox,
-            scratch=sandbox.scratch,
-            limits=limits,
-            denied=remedies.keys(),
-        ),
-        memory=command_memory(root),
+    project = project.model_copy(
+        update={
+            "overlay": overlay,
+            "why": (*project.why, *sentences),
+            "environment": {**passed, **project.environment, "PYTHONHASHSEED": seed},
+        }
     )
     return ProjectRuntime(
-        selection=selection,
+        project=project,
         sandbox=sandbox,
         limits=limits,
         history_path=index_database(root).with_suffix(".suite.json"),
@@ -443,7 +414,7 @@ def build_project_runtime(
         suite=suite_limits(config, in_turn=task.in_turn),
         build_command=config.build or "",
         behavior_seconds=0.0 if task.mode == "build" else config.behavior_seconds,
-        sandbox_remedies=remedies,
+        sandbox_remedies=sandbox_remedies(config) if sandbox.is_sandboxed else {},
     )
 
 

@@ -101,7 +101,6 @@ def find_regression(
     """
     with open_runtime(directory, **options) as (repository, runtime):
         with repository.checkout(repository.base) as tree:
-            runtime.selection.settle(tree)
             runner = runtime.runner()
             test = _resolve_test(runner, tree, test)
         search = _Search(repository, runner, test=test, runs=runs, report_progress=report_progress)

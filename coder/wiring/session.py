@@ -734,7 +734,6 @@ def try_tests(directory: Path, **options: Unpack[RuntimeOptions]) -> tuple[Proje
         open_runtime(directory, **options) as (repository, runtime),
         repository.checkout(repository.head) as tree,
     ):
-        runtime.selection.settle(tree)
         runner = runtime.runner()
         if not runtime.project.command.is_recorded:
             report = runner.run(tree)

@@ -19,7 +19,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.strategies.tree import APPROACHES
 from coder.verify.base import SuiteLimits
-from coder.verify.run import CommandSelection
+from coder.verify.run import PytestRunner
 from coder.wiring import project_runtime
 from coder.wiring.project_runtime import command_environment, suite_limits
 from coder.wiring.session import choose_approach, prepare_session, scripted_approach
@@ -29,15 +29,15 @@ from tests.builders import find_project, repo, write
 def test_answer_without_a_model_runs_nothing_of_a_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tries: list[Path] = []
-    monkeypatch.setattr(CommandSelection, "settle", lambda _selection, tree: tries.append(tree))
+    runs: list[Path] = []
+    monkeypatch.setattr(PytestRunner, "run", lambda _runner, tree, *_tests, **_options: runs.append(tree))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     root = repo(tmp_path / "repository", {"clock.py": "def minutes(): pass\n", "test_clock.py": ""})
     setup = prepare_session(root, flags={"strategy": "offline"}, unsafe=True, mode="ask")
     with setup.open(setup.complete(Task(issue="Who calls `minutes`?", directory=root, mode="ask"))) as handle:
         asyncio.run(handle.session.run())
         assert handle.finish_event.exit_code == 0
-        assert (setup.trusted, tries) == (False, [])
+        assert (setup.trusted, runs) == (False, [])
 
 
 def test_log_is_closed_where_a_session_ends_in_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

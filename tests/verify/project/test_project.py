@@ -190,6 +190,22 @@ def test_missing_pytest_names_install_command(tmp_path: Path, sandbox: ProcessSa
 
 
 @pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("class CartTest(TestCase):\n    def test_total(self): pass\n", "python -m unittest"),
+        ("class CartTest(TestCase): pass\n\n\ndef test_total(): pass\n", DEFAULT_COMMAND),
+    ],
+)
+def test_unittest_runs_its_own_tests_where_no_pytest_is(
+    tmp_path: Path, sandbox: ProcessSandbox, text: str, command: str
+) -> None:
+    fake_venv(tmp_path / ".venv")
+    write(tmp_path, {"test_cart.py": text})
+    project = discover(tmp_path, sandbox)
+    assert (project.command.text, project.problem is None) == (command, command != DEFAULT_COMMAND)
+
+
+@pytest.mark.parametrize(
     "path", ["testing/loop.py", "src/testing/loop/__init__.py", "plugins/testing/loop.py"]
 )
 def test_plugin_in_the_repository_is_not_missing(tmp_path: Path, sandbox: ProcessSandbox, path: str) -> None:
