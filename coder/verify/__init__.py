@@ -26,11 +26,11 @@ behavior, runs linters and mutants; only after it a change is PROVEN. The user m
 (`core/values.py`). `coder verify` and the hooks (`hooks/judging.py`) judge an existing change the same way.
 
 `project.py` collects the commands that a project's files name, and takes the first whose runner and plugins
-are installed; if it does not work, the verdict is NOT TESTED and says why. pytest, unittest and Django run under our recorder, test by test, with ids `path::Class::method`; `runners/` has an
-adapter for each runner of another language, which names tests `path::name`. Packages of a workspace are run
-one by one (`runners/registry.py`), and so are Python packages with a configuration of their own or with
-modules of one name (`layout.py`). Other commands count by the report that they write, or by exit code,
-which proves nothing.
+are installed; if it does not work, the verdict is NOT TESTED and says why. pytest, unittest and Django run
+under our recorder, test by test, with ids `path::Class::method`; `runners/` has an adapter for each runner
+of another language, which names tests `path::name`. Packages of a workspace are run one by one
+(`runners/registry.py`), and so are Python packages with a configuration of their own (`layout.py`). Other
+commands count by the report that they write, or by exit code, which proves nothing.
 
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be
 imported. Records come over a sealed pipe (`launch.py`); each target's function is observed beside what
