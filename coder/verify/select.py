@@ -14,7 +14,7 @@ from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_p
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.index.resolve import absolute_module
-from coder.python.source import Function, dump_node, parse_module, parse_or_empty, refers_to_any
+from coder.python.source import Function, dump_node, parse_or_empty, refers_to_any
 from coder.verify.layout import (
     EXCLUDED_DIRECTORIES,
     may_configure,
@@ -82,11 +82,6 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     if sources:
         documents = (path for path in project_files(new) if not path.endswith(".py"))
         files |= dict.fromkeys([*(sources if runs_examples(new) else ()), *filter(is_test, documents)])
-    if any(
-        changes_import_effects(read_regular_text(old / path), read_regular_text(new / path))
-        for path in (*sources, *helpers)
-    ):
-        return None
     if sources or helpers:
         reached = _order_importers(old, new, texts, (*sources, *helpers), tests)
         if not reached and not touched:
@@ -337,44 +332,6 @@ def has_test_functions(tree: Path) -> bool:
 def defines_asserting_tests(text: str) -> bool:
     """Tell whether a Python source has a function named like a test, and an assertion."""
     return _TEST.search(text) is not None and re.search(r"\bassert\w*\b", text) is not None
-
-
-def changes_import_effects(old: str, new: str) -> bool:
-    """Tell whether a text has other statements that run at import and do more than bind names."""
-    return _import_effects(old) != _import_effects(new)
-
-
-def _import_effects(text: str) -> list[str]:
-    """Return dumps of the statements that run at import and do more than bind names.
-
-    Such a statement may affect any other module.
-    """
-    try:
-        module = parse_module(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return [text]
-    return [dump_node(statement) for statement in module.body if not _is_binding(statement)]
-
-
-def _is_binding(statement: ast.stmt) -> bool:
-    match statement:
-        case (
-            ast.FunctionDef()
-            | ast.AsyncFunctionDef()
-            | ast.ClassDef()
-            | ast.Import()
-            | ast.ImportFrom()
-            | ast.Expr(value=ast.Constant() | ast.Name())
-        ):
-            return True
-        case ast.Assign(targets=targets):
-            return all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
-        case ast.AnnAssign(target=ast.Name()) | ast.AugAssign(target=ast.Name()) | ast.Pass():
-            return True
-        case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
-            return not statement.orelse and all(map(_is_binding, statement.body))
-        case _:
-            return False
 
 
 REQUIREMENTS = re.compile(
