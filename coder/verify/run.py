@@ -52,7 +52,7 @@ from coder.verify.runners.registry import (
     read_results,
     select_results,
 )
-from coder.verify.select import find_tests, project_files, resolve_data_tests
+from coder.verify.select import find_tests, project_files
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -304,8 +304,6 @@ class PytestRunner:
             return TestReport(command=self.command, problem=self.project.problem)
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
-        if self.project.command.is_pytest:
-            tests = resolve_data_tests(tree, tests)
         if tests and not existing_test_paths(tests, tree) and self.project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
         limits = self._run_limits(options.get("timeout_seconds"))

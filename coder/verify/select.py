@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path, test_file_of
+from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.index.resolve import absolute_module
@@ -197,29 +197,6 @@ def _find_tests_of(
         elif words & test.literals:
             around.append(name)
     return tuple(named or around)
-
-
-def resolve_data_tests(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
-    """Return tests with those of a file of data, as in `data/a.test::case`, under the file that runs them."""
-    paths = dict.fromkeys(map(test_file_of, tests))
-    data = [
-        path
-        for path in paths
-        if is_test_path(path) and PurePosixPath(path).suffix not in NOT_DATA and (tree / path).is_file()
-    ]
-    users = find_data_tests(tree, data)
-    resolved: list[str] = []
-    for test in tests:
-        path, _, case = test.partition("::")
-        resolved += (
-            test if name == path else f"{name}::{case}" if case and "::" in name else name
-            for name in users.get(path) or (path,)
-        )
-    return tuple(dict.fromkeys(resolved))
-
-
-NOT_DATA = (".py", ".md", ".rst", ".txt")
-"""Suffixes of tests in Python, and of texts with examples that pytest itself collects."""
 
 
 def order_by_nearness(tree: Path, sources: Sequence[str], *, first: Collection[str] = ()) -> SuiteSelection:

@@ -13,7 +13,6 @@ from coder.verify.select import (
     import_distances,
     imported_names,
     is_source_as_data,
-    resolve_data_tests,
     select_test_files,
 )
 from tests.builders import write
@@ -273,23 +272,6 @@ def test_finds_tests_of_data(
 def test_python_that_nothing_imports_is_data_of_tests(tmp_path: Path, path: str, is_data: bool) -> None:
     write(tmp_path, {path: "", "tests/test_a.py": "from .cases.used import x\nread('cases')\n"})
     assert is_source_as_data(tmp_path, path) == is_data
-
-
-def test_case_of_data_is_named_under_its_suite(tmp_path: Path) -> None:
-    write(
-        tmp_path, {"tests/test_all.py": MAKES_CASES, "tests/data/check-a.test": "", "tests/data/b.json": ""}
-    )
-    tests = (
-        "tests/data/check-a.test::first",
-        "tests/data/check-a.test",
-        "tests/data/b.json",
-        "tests/test_all.py",
-    )
-    assert resolve_data_tests(tmp_path, tests) == (
-        "tests/test_all.py::check-a.test::first",
-        "tests/test_all.py::check-a.test",
-        *tests[2:],
-    )
 
 
 @pytest.mark.parametrize(
