@@ -238,11 +238,7 @@ def find_project(
     interpreter, why = (
         (explicit, "named in the test command")
         if explicit
-        else next(
-            interpreter_candidates(
-                root, environment=environment, sandbox=sandbox, nested=_only_nested_project(root)
-            )
-        )
+        else next(interpreter_candidates(root, environment=environment, sandbox=sandbox))
     )
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
@@ -314,14 +310,9 @@ def _default_command(
 
     `file` configures it; `environment` are variables that the project sets for it.
     """
-    nested = _only_nested_project(root)
     options, where = "", "the default"
     if file:
         where = f"{where}, configured in {file}"
-    elif nested is not None and (name := pytest_options(nested)[0]):
-        place = nested.relative_to(root).as_posix()
-        options = f" -c {shlex.quote(f'{place}/{name}')} --rootdir=. {shlex.quote(place)}"
-        where = f"{where}, configured in {place}/{name}"
     elif _has_single_modules_alone(root):
         options, where = " -o python_files=test*.py", f"{where} with the file names of unittest"
     if environment:
@@ -331,12 +322,6 @@ def _default_command(
 
 def _is_python_project(root: Path) -> bool:
     return bool(pytest_options(root)[0]) or any((root / name).exists() for name in PYTHON_FILES)
-
-
-def _only_nested_project(root: Path) -> Path | None:
-    """Return the only Python project below a directory that is none itself; None if there are several."""
-    projects = nested_projects(root)
-    return projects[0] if len(projects) == 1 and not _is_python_project(root) else None
 
 
 def _has_single_modules_alone(root: Path) -> bool:
@@ -842,16 +827,14 @@ QUOTED_PATH = re.compile(r"'(/[^'\n]+)'")
 
 
 def interpreter_candidates(
-    root: Path, *, environment: Mapping[str, str], sandbox: Sandbox, nested: Path | None = None
+    root: Path, *, environment: Mapping[str, str], sandbox: Sandbox
 ) -> Iterator[tuple[Path, str]]:
-    """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own.
-
-    `nested` is the directory of the project, if that is below the root.
-    """
+    """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own."""
     active = environment.get("VIRTUAL_ENV", "")
     if active and Path(active).resolve() != Path(sys.prefix).resolve():
         yield from _in_prefix(Path(active), "the active virtual environment ($VIRTUAL_ENV)")
-    for directory in filter(None, (root, nested)):
+    below = () if _is_python_project(root) else nested_projects(root)
+    for directory in (root, *below):
         for name in (".venv", "venv", "env"):
             prefix = directory / name
             yield from _in_prefix(prefix, f"{prefix.relative_to(root)} in the repository")

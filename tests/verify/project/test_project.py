@@ -82,20 +82,17 @@ def test_collects_modules_called_tests(
     assert discover(tmp_path, sandbox).command.text == f"{DEFAULT_COMMAND}{options}"
 
 
-def test_only_project_below_the_root_has_its_configuration(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    write(tmp_path, {"api/pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q'\n", "README.md": ""})
+def test_projects_below_the_root_have_their_environment_and_directory(
+    tmp_path: Path, sandbox: ProcessSandbox
+) -> None:
+    write(tmp_path, {"api/pyproject.toml": "[project]\nname = 'api'\n", "api/test_api.py": ""})
     python = fake_venv(tmp_path / "api" / ".venv")
-    project = discover(tmp_path, sandbox)
-    assert project.interpreter == python
-    assert project.command.text == "python -m pytest -c api/pyproject.toml --rootdir=. api"
-    write(tmp_path, {"web/pyproject.toml": "[project]\nname = 'web'\n"})
-    several = discover(tmp_path, sandbox)
-    assert several.command.text == DEFAULT_COMMAND
-    assert not any("one by one" in sentence for sentence in several.why)
-    tests = {"web/test_web.py": "", "api/test_api.py": ""}
-    write(tmp_path, {"web/pyproject.toml": "[tool.pytest.ini_options]\n", **tests})
+    assert discover(tmp_path, sandbox).interpreter == python
+    write(tmp_path, {"web/pyproject.toml": "[tool.pytest.ini_options]\n", "web/test_web.py": ""})
     sentence = "Tested one by one, each in its own directory: api, web."
     assert sentence in discover(tmp_path, sandbox).why
+    write(tmp_path, {"setup.py": ""})
+    assert discover(tmp_path, sandbox).interpreter == Path(sys.executable)
 
 
 @pytest.mark.parametrize("place", [".venv", ".tox/py311", *by_hand("venv", "env", ".nox/tests")])
