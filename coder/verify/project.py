@@ -290,11 +290,10 @@ def _candidate_commands(root: Path, interpreter: Path, test_command: str | None)
     for hint, command in _parsed_hints(root, interpreter):
         if hint.source in OWN_TABLES:
             return [(command, f"from {hint.source}")]
-        if command.is_pytest and not hint.is_weak:
+        if command.is_pytest:
             environment = environment or command.environment
         if command.is_recorded:
-            is_main = not hint.is_weak and hint.source == TOX
-            if is_main or (not file and not (hint.is_weak and command.is_pytest)):
+            if hint.source == TOX or not file:
                 preferred.append((command, f"from {hint.source}"))
         elif command.is_selective or hint.is_known:
             adapted.append((command, f"from {hint.source}"))
@@ -342,8 +341,6 @@ class Hint(Value):
     command: str
     source: str
     """Where it was found, in words."""
-    is_weak: bool = False
-    """It may run a part of the tests only, such as one job of several."""
     is_known: bool = False
     """It is known to run tests, whatever words it consists of."""
 
@@ -662,13 +659,7 @@ DJANGO_COMMAND = "python manage.py test"
 OWN_TABLES = ("[tool.coder] in pyproject.toml", CODER_FILE)
 """Sources of commands that are the only ones."""
 TOX = "commands of tox"
-STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py|bin/test)\b")
-CI_FILES = (
-    ".github/workflows/*.yml",
-    ".github/workflows/*.yaml",
-    ".gitlab-ci.yml",
-    "azure-pipelines.yml",
-)
+STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py)\b")
 NAMING_FILES = frozenset({*RUNNER_FILES, *RUNNER_SCRIPTS, *PYTEST_FILES})
 """Files that may name the test command."""
 PLACEHOLDERS = (
@@ -692,7 +683,7 @@ RUNNER_IN_FOLDER = re.compile(
 
 def may_name_command(path: str) -> bool:
     """Tell whether a file may name the test command."""
-    return PurePath(path).name in NAMING_FILES or any(map(PurePath(path).match, CI_FILES))
+    return PurePath(path).name in NAMING_FILES
 
 
 def find_hints(root: Path) -> Iterator[Hint]:
@@ -720,12 +711,8 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         yield Hint(command="python tests/runtests.py", source="Django's tests/runtests.py")
     if "DJANGO_SETTINGS_MODULE" in read_regular_text(root / "manage.py"):
         yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
-    for file in sorted(path for pattern in CI_FILES for path in root.glob(pattern)):
-        yield from _workflow_hints(file, file.relative_to(root).as_posix())
     for command, source in () if _is_python_project(root) else find_commands(root):
         yield Hint(command=command, source=source, is_known=True)
-    if (root / "bin" / "test").is_file():
-        yield Hint(command="python bin/test", source="bin/test")
     yield from _make_hints(root)
 
 
@@ -746,31 +733,26 @@ def _fill_placeholders(command: str) -> str:
 
 
 def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
-    """Yield the commands of tox; those of an environment of its own may run anything, so they are weak."""
+    """Yield the commands of tox's main environment."""
     ini = read_ini(root / "tox.ini")
     with suppress(Error):
         ini.read_string(str(nested_table(tool, "tox").get("legacy_tox_ini") or ""))
-    for section in sorted(ini.sections(), key=lambda name: name != "testenv"):
-        if not section.startswith("testenv"):
-            continue
-        folder = ini.get(section, "changedir", fallback="").replace("{toxinidir}", "").strip("/ ")
-        settings = ini.get(section, "setenv", fallback=ini.get(section, "set_env", fallback="")).splitlines()
-        variables: Mapping[str, object] = dict(line.split("=", 1) for line in settings if "=" in line)
-        lines = ini.get(section, "commands", fallback="").replace("\\\n", " ").splitlines()
-        for line in filter(None, (line.strip().lstrip("-").strip() for line in lines)):
-            command = f"cd {folder} && {line}" if folder else line
-            yield _tox_hint(command, variables, is_weak=section != "testenv")
+    main: Mapping[str, str] = dict(ini.items("testenv")) if ini.has_section("testenv") else {}
+    folder = main.get("changedir", "").replace("{toxinidir}", "").strip("/ ")
+    settings = main.get("setenv", main.get("set_env", "")).splitlines()
+    variables: Mapping[str, object] = dict(line.split("=", 1) for line in settings if "=" in line)
+    lines = main.get("commands", "").replace("\\\n", " ").splitlines()
+    for line in filter(None, (line.strip().lstrip("-").strip() for line in lines)):
+        yield _tox_hint(f"cd {folder} && {line}" if folder else line, variables)
     for table in (nested_table(tool, "tox"), read_toml(root / "tox.toml")):
-        environments = {"": table.get("env_run_base"), **nested_table(table, "env")}
-        for name in environments:
-            variables = nested_table(environments, name, "set_env")
-            commands = nested_table(environments, name).get("commands")
-            for command in commands if isinstance(commands, list) else []:
-                words = [word for word in command if isinstance(word, str)]
-                yield _tox_hint(" ".join(words), variables, is_weak=bool(name))
+        base = nested_table(table, "env_run_base")
+        commands = base.get("commands")
+        for command in commands if isinstance(commands, list) else []:
+            words = [word for word in command if isinstance(word, str)]
+            yield _tox_hint(" ".join(words), nested_table(base, "set_env"))
 
 
-def _tox_hint(command: str, variables: Mapping[str, object], *, is_weak: bool) -> Hint:
+def _tox_hint(command: str, variables: Mapping[str, object]) -> Hint:
     """Return a command of tox with the variables that it sets, as far as their values are known here."""
     values = {
         name.strip(): str(value).strip().replace("{toxinidir}/", "").replace("{toxinidir}", ".")
@@ -780,7 +762,7 @@ def _tox_hint(command: str, variables: Mapping[str, object], *, is_weak: bool) -
     known = {name: value for name, value in values.items() if not re.search(r"[{}$]", value)}
     filled = _fill_placeholders(command)
     is_test = STARTS_TESTS.search(filled)
-    return Hint(command=f"{_assignments(known)}{filled}" if is_test else "", source=TOX, is_weak=is_weak)
+    return Hint(command=f"{_assignments(known)}{filled}" if is_test else "", source=TOX)
 
 
 def _assignments(environment: Mapping[str, str]) -> str:
@@ -807,17 +789,6 @@ def _make_hints(root: Path) -> Iterator[Hint]:
         targets = re.findall(r"^(test|check)\b[^=\n]*:(?!=)", text, re.MULTILINE)
         for target in () if re.search(r"\bpy(?:test|thon)", text) else targets[:1]:
             yield Hint(command=f"{tool} {target}", source=f"the {target} target in {name}", is_known=True)
-
-
-def _workflow_hints(file: Path, name: str) -> Iterator[Hint]:
-    """Yield the lines of a CI configuration that start tests: values of `run:` or items of a list."""
-    for line in read_regular_text(file).splitlines():
-        text = re.sub(r"^(?:- )?\s*(?:run|script|bash):\s*\|?", "", line.strip())
-        text = text.removeprefix("- ").strip("'\" ")
-        if STARTS_TESTS.search(text) and not re.match(
-            r"#|[\w-]+:(?:\s|$)|(?:.* )?(?:pip|uv) .*install", text
-        ):
-            yield Hint(command=text, source=name, is_weak=True)
 
 
 ASK_SECONDS = 8.0

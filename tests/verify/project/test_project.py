@@ -258,21 +258,10 @@ def test_names_the_command_that_installs_a_missing_package(tmp_path: Path, text:
     assert install_advice(text, tmp_path, Path("/p/python")) == advice
 
 
-WORKFLOW = "jobs:\n  test:\n    steps:\n      - run: python manage.py test\n"
-
-
 @pytest.mark.parametrize(("files", "commands", "_given"), projects("hints/commands.txt"))
 def test_finds_test_commands(tmp_path: Path, files: dict[str, str], commands: list[str], _given: str) -> None:
     write(tmp_path, files)
     assert [hint.command for hint in find_hints(tmp_path)] == commands
-
-
-def test_jobs_are_weak_hints(tmp_path: Path) -> None:
-    write(tmp_path, {".github/workflows/ci.yml": WORKFLOW, "Makefile": "test:\n\tpytest\n"})
-    assert [(hint.source, hint.is_weak) for hint in find_hints(tmp_path)] == [
-        ("the test target in Makefile", False),
-        (".github/workflows/ci.yml", True),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,7 @@ CASES = {
     ),
     "breaks another file": Case(
         *("BROKEN", {"calc.py": "fixed breaks", **NEW_TEST}),
+        base={**BASE, "tests/test_other.py": "import calc"},
         targets=[ADDED],
         broken=[OTHER],
         cause="logic",
