@@ -23,7 +23,6 @@ from coder.python.source import decode_text, fingerprint_files, split_lines
 from coder.verify.issue import (
     SUFFIXES,
     Purpose,
-    find_edited_definitions,
     names_definitions,
     shares_names,
     shares_words,
@@ -40,6 +39,7 @@ from coder.verify.select import (
     SuiteSelection,
     defines_asserting_tests,
     find_data_tests,
+    find_edited_definitions,
     find_paths_in_sources,
     find_tests,
     is_source_as_data,

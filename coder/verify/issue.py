@@ -119,27 +119,6 @@ def names_definitions(issue: str, tree: Path) -> bool:
     return False
 
 
-def find_edited_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of the definitions that a change adds or edits; texts are by path."""
-    names: set[str] = set()
-    for path, text in new.items():
-        before = _sources(path, old.get(path, ""))
-        names |= {
-            name.rpartition(".")[2]
-            for name, source in _sources(path, text).items()
-            if before.get(name) != source
-        }
-    return frozenset(names)
-
-
-def _sources(path: str, text: str) -> dict[str, str]:
-    lines = text.split("\n")
-    return {
-        definition.name: "\n".join(lines[definition.start - 1 : definition.end])
-        for definition in definitions(path, text)
-    }
-
-
 def without_alternatives(issue: str) -> str:
     """Return an issue without what it only names as an alternative: `instead of the mean`."""
     return _ALTERNATIVE.sub(" ", issue)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
+from coder.index.parsers import definitions
 from coder.index.resolve import absolute_module
-from coder.python.source import Function, dump_node, parse_or_empty, refers_to_any
+from coder.python.source import Function, parse_or_empty, refers_to_any
 from coder.verify.layout import (
     EXCLUDED_DIRECTORIES,
     may_configure,
@@ -233,8 +234,9 @@ def _order_importers(
     sources = {path: texts[path] for path in texts if not is_test_path(path)}
     names: set[str] = set()
     for path in changed:
-        sides = (read_regular_text(tree / path) for tree in (old, new))
-        names |= {_callable_name(name) for name in _changed_names(*sides)} - {""} or {_module_name(path)}
+        before, after = ({path: read_regular_text(tree / path)} for tree in (old, new))
+        edited = find_edited_definitions(before, after) | find_edited_definitions(after, before)
+        names |= {name for name in edited if not _is_dunder(name)} or {_module_name(path)}
     level_of: dict[str, int] = {}
     for level in range(LEVELS):
         level_of |= {name: level for name in names - level_of.keys() if frequency[name] <= most_files}
@@ -325,15 +327,25 @@ def names_packages(path: str) -> bool:
 _PATH_WORD = re.compile(r"[^\W_]+")
 
 
-def _changed_names(old: str, new: str) -> set[str]:
-    """Return the dotted names of the innermost definitions and module variables that differ."""
-    before, after = _bodies(old), _bodies(new)
-    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+def find_edited_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the definitions that a change adds or edits; texts are by path."""
+    names: set[str] = set()
+    for path, text in new.items():
+        before = _sources(path, old.get(path, ""))
+        names |= {
+            name.rpartition(".")[2]
+            for name, source in _sources(path, text).items()
+            if before.get(name) != source
+        }
+    return frozenset(names)
 
 
-def _callable_name(qualified: str) -> str:
-    """Return the last part of a dotted name that callers write: `Point` for `Point.__add__`."""
-    return next((part for part in reversed(qualified.split(".")) if not _is_dunder(part)), "")
+def _sources(path: str, text: str) -> dict[str, str]:
+    lines = text.split("\n")
+    return {
+        definition.name: "\n".join(lines[definition.start - 1 : definition.end])
+        for definition in definitions(path, text)
+    }
 
 
 def _is_dunder(name: str) -> bool:
@@ -343,32 +355,6 @@ def _is_dunder(name: str) -> bool:
 def _module_name(path: str) -> str:
     pure = PurePosixPath(path)
     return pure.parent.name if pure.stem == "__init__" else pure.stem
-
-
-def _bodies(text: str) -> dict[str, str]:
-    """Return the dump of each definition without nested ones, by dotted name; the module's name is empty."""
-    bodies: dict[str, str] = {}
-
-    def visit(node: ast.AST, name: str) -> None:
-        own: list[str] = []
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, Function | ast.ClassDef):
-                visit(child, f"{name}.{child.name}".lstrip("."))
-            elif not name and isinstance(child, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
-                    for leaf in ast.walk(target):
-                        if isinstance(leaf, ast.Name):
-                            bodies[leaf.id] = dump_node(child)
-            elif not name and isinstance(child, ast.Import | ast.ImportFrom):
-                bodies.update(
-                    {alias.asname or alias.name.partition(".")[0]: dump_node(child) for alias in child.names}
-                )
-            else:
-                own.append(dump_node(child))
-        bodies[name] = "\n".join(own)
-
-    visit(parse_or_empty(text), "")
-    return bodies
 
 
 DYNAMIC = frozenset(
