@@ -455,8 +455,6 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
             statements.append(f"import {name}")
             continue
         modules = [found for path in homes[name] if (found := module_name(path, tree))]
-        if len(modules) > 1:
-            modules = _exporting_packages(name, homes[name], roots)
         if hasattr(builtins, name):
             statements += [f"from {modules[0]} import {name}"] if len(modules) == 1 else []
             continue
@@ -480,21 +478,6 @@ def _find_standard_import(name: str, tree: Path) -> str:
     modules = {module for text in texts for module in pattern.findall(text)}
     is_standard = {module.partition(".")[0] for module in modules} <= sys.stdlib_module_names
     return f"from {modules.pop()} import {name}" if len(modules) == 1 and is_standard else ""
-
-
-def _exporting_packages(name: str, homes: Sequence[str], roots: Sequence[Path]) -> list[str]:
-    """Return the packages that import a name for their users, also by `*` from a module that defines it."""
-    files = [file for root in roots for file in sorted(root.glob("*/__init__.py"))]
-    return [
-        file.parent.name
-        for file in files
-        for node in find_nodes(parse_or_empty(read_regular_text(file)), ast.ImportFrom)
-        for alias in node.names
-        if name == (alias.asname or alias.name)
-        or (
-            alias.name == "*" and any(home.endswith(f"{file.parent.name}/{node.module}.py") for home in homes)
-        )
-    ]
 
 
 def _uses_project(code: str, imports: Sequence[str], tree: Path) -> bool:
@@ -577,11 +560,6 @@ def _write_test(
     lines = [statement for statement in imports if not _has_import(known, statement)]
     is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
     body = [*setup.splitlines(), *_write_check(call, right, is_class=is_class)]
-    if same := _find_test_with(before, body):
-        return ReproducedExample(
-            call=call, wrong=wrong, right=right, path=path, text=before,
-            test=f"{path}::{same}", imports=tuple(imports), setup=setup,
-        )  # fmt: skip
     if not is_class and "pytest." in "".join(body) and "import pytest" not in known:
         lines.insert(0, "import pytest")
     body = [*lines, *([""] if lines else []), *body]
@@ -620,17 +598,6 @@ def _write_check(call: str, right: str, *, is_class: bool) -> list[str]:
         return [f"self.{'assertAlmostEqual' if is_float else 'assertEqual'}({call}, {right})"]
     comparison = "is" if right in ("None", "True", "False") else "=="
     return [f"assert {call} {comparison} {f'pytest.approx({right})' if is_float else right}"]
-
-
-def _find_test_with(text: str, body: Sequence[str]) -> str:
-    """Return the test of a file that ends with these lines, such as one that an earlier session left."""
-    wanted = [line.strip() for line in body]
-    for node in parse_or_empty(text).body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
-            lines = (ast.get_source_segment(text, node) or "").splitlines()
-            if [line.strip() for line in lines[-len(wanted) :]] == wanted:
-                return node.name
-    return ""
 
 
 def _imports_of(text: str) -> Iterator[str]:

@@ -632,8 +632,6 @@ MISSING_PROGRAM = re.compile(
 WITHOUT_IGNORED = "Tests run in a clean worktree, which has no ignored files such as .venv. "
 LAST_LINES = 10
 """Lines at the end of output in which such a report is looked for."""
-LIMIT_SETTINGS = {"of memory": "sandbox_memory_mb", "processes": "sandbox_processes"}
-"""The user's settings for limits of the sandbox, by the end of their description."""
 
 
 def run_problem(
@@ -648,7 +646,9 @@ def run_problem(
         return RunProblem(kind="timeout", text=f"{text}{recording.progress}{position}.")
     if execution.exceeded:
         text = f"The sandbox ended the test run, which took {execution.exceeded}, after {recording.progress}."
-        return RunProblem(kind="stopped", text=f"{text}{_limit_remedy(execution.exceeded)}")
+        is_memory = execution.exceeded.endswith("of memory")
+        remedy = " Your setting `sandbox_memory_mb` raises that limit." if is_memory else ""
+        return RunProblem(kind="stopped", text=f"{text}{remedy}")
     if execution.exit_code is None:
         return RunProblem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
@@ -676,11 +676,6 @@ def wrong_code_problem(
                 )
                 return RunProblem(kind="wrong_code", text=text)
     return None
-
-
-def _limit_remedy(exceeded: str) -> str:
-    setting = next((name for word, name in LIMIT_SETTINGS.items() if exceeded.endswith(word)), "")
-    return f" Your setting `{setting}` raises that limit." if setting else ""
 
 
 def _start_problem(execution: Execution) -> RunProblem | None:

@@ -100,13 +100,6 @@ def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> Non
     assert found.text == FILES["tests/test_cart.py"] + added
 
 
-def test_test_that_is_there_already_is_not_written_again(tmp_path: Path) -> None:
-    first = reproduce(tmp_path, ISSUE, value("4"))
-    assert isinstance(first, ReproducedExample)
-    again = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, first.path: first.text})
-    assert again == first
-
-
 @pytest.mark.parametrize(("issue", "is_wish"), [(ISSUE, False), ("total([1, 2]) should return 3", True)])
 def test_words_on_the_right_result_alone_are_a_wish(tmp_path: Path, issue: str, is_wish: bool) -> None:
     found = reproduce(tmp_path, issue, value("4"))
@@ -231,18 +224,6 @@ def test_name_with_two_definitions_is_not_guessed(tmp_path: Path) -> None:
     files = {**FILES, "shop/bill.py": "def total(x):\n    return 0\n"}
     found = reproduce(tmp_path, ISSUE, value("4"), files=files)
     assert found == "`total` is defined in shop/bill.py and in shop/cart.py"
-
-
-@pytest.mark.parametrize("imported", ["total", "*"])
-def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path, imported: str) -> None:
-    files = {
-        "total/__init__.py": f"from .cart import {imported}\n",
-        "total/cart.py": "def total(x):\n    return 4\n",
-        "total/old.py": "def total(x):\n    return 0\n",
-    }
-    found = reproduce(tmp_path, ISSUE, value("4"), files=files)
-    assert isinstance(found, ReproducedExample)
-    assert found.imports == ("from total import total",)
 
 
 @pytest.mark.parametrize(
