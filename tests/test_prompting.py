@@ -28,9 +28,9 @@ from coder.core.verdict import (
     Verdict,
     VerdictKind,
 )
-from coder.prompting import render_prompt
 from coder.session.compaction import ConversationFacts
 from coder.session.continuation import Continuation
+from coder.session.phase import render_prompt
 
 RED = TestResult(
     id="tests/test_a.py::test_a",

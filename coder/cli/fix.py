@@ -233,7 +233,7 @@ def _run_session(request: "Task", options: Options, *, mentions: str) -> "Sessio
     """Run a request whose text is known; files and symbols that `mentions` names are attached to it."""
     from coder.cli.running import run_task
 
-    if request.mode == "fix" and not request.base:
+    if request.mode == "fix" and options.only_paths and not request.base:
         _require_match(options.repo, options.only_paths)
     return run_task(request, options, mentions=mentions).finish_event
 
@@ -248,7 +248,7 @@ def _require_match(repo: Path, patterns: Sequence[str]) -> None:
         (root / pattern).exists() or any(matches_path(path, pattern) for path in project_files(root))
         for pattern in patterns
     )
-    if patterns and not is_match:
+    if not is_match:
         raise UserError(
             f"--only {' --only '.join(patterns)} matches no file in {root}; nothing was started. Name a path "
             "or glob from the root of the repository."

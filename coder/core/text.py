@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
@@ -114,3 +114,41 @@ def parse_toml(text: str) -> dict[str, Any]:
 def cut_after_line(text: str, most: int) -> str:
     """Return a text of at most so many characters, cut after a line, which a last line says."""
     return text if len(text) <= most else f"{text[:most].rpartition(chr(10))[0]}\n[... cut here]"
+
+
+SUBJECT_CHARACTERS = 60
+_IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
+"""Matches a line whose first word is an identifier, which keeps its case."""
+CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
+_PREFIXED = re.compile(r"[\w./-]+: ")
+
+
+def format_subject(summary: str, recent: Sequence[str]) -> str:
+    """Return one line in the shape of most `recent` subjects: `fix: ` prefix, capital letter, full stop."""
+    line = first_line(sanitize_text(summary)) or "Fix the issue"
+    line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line).rstrip(".")
+    has_prefixes = _is_common(recent, lambda text: CONVENTIONAL.match(text) is not None)
+    has_capitals = _is_common(recent, lambda text: text[:1].isupper()) or not recent
+    if has_prefixes and not CONVENTIONAL.match(line):
+        line = f"fix: {_lower_first_letter(re.sub(r'^Fix:? ', '', line))}"
+    elif not has_prefixes and has_capitals and not _PREFIXED.match(line):
+        line = line if _IDENTIFIER.match(line) else line[:1].upper() + line[1:]
+    full_stop = "." if _is_common(recent, lambda text: text.endswith(".")) else ""
+    return _shorten(line, SUBJECT_CHARACTERS - len(full_stop)) + full_stop
+
+
+def _lower_first_letter(line: str) -> str:
+    first_word = line.split(" ", 1)[0]
+    return (
+        line
+        if first_word.isupper() or any(letter.isupper() for letter in first_word[1:])
+        else line[:1].lower() + line[1:]
+    )
+
+
+def _shorten(line: str, limit: int) -> str:
+    return line if len(line) <= limit else line[: limit - 3].rsplit(" ", 1)[0].rstrip(",;:") + "..."
+
+
+def _is_common(texts: Sequence[str], predicate: Callable[[str], bool]) -> bool:
+    return bool(texts) and sum(map(predicate, texts)) > len(texts) / 2

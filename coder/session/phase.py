@@ -1,13 +1,17 @@
-"""Loop of a phase: ask the model, run its calls, inspect the change, until the phase's note is made."""
+"""Loop of a phase: ask the model, run its calls, inspect the change, until the phase's note is made.
+
+Its prompts are the templates of coder/prompts, rendered with jinja2.
+"""
 
 import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from itertools import takewhile
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from coder.core.errors import ModelError, ToolError, ToolRefusedError, UserError
 from coder.core.events import (
@@ -41,11 +45,10 @@ from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.ports import Model
 from coder.core.state import active_candidates, candidate_messages, newest_reply, unanswered_calls
 from coder.core.task import Attachment
-from coder.core.text import shorten_line
+from coder.core.text import format_subject, shorten_line
 from coder.core.values import Patch, Phase, Policy
 from coder.patching.git_hunks import split_git_diff
-from coder.permissions.secrets import mark_message
-from coder.prompting import render_prompt
+from coder.permissions.secrets import fence_text, mark_message
 from coder.retrieval.attachments import attach_mentions, refuse_images
 from coder.session.approval import (
     ApprovalRequest,
@@ -56,8 +59,10 @@ from coder.session.approval import (
 )
 from coder.session.compaction import collect_facts, compact
 from coder.session.context import CandidateRun, SessionContext
-from coder.session.delivery import format_subject
 from coder.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`, as named by a reply that patches immediately."""
@@ -671,3 +676,29 @@ def truncate_output(text: str) -> str:
     head, tail = text[: OUTPUT_CHARACTERS * 2 // 3], text[-OUTPUT_CHARACTERS // 3 :]
     missing = len(text) - len(head) - len(tail)
     return f"{head}\n[... {missing:,} characters left out here; narrow the call to see them ...]\n{tail}"
+
+
+def render_prompt(name: str, **values: object) -> str:
+    """Render the prompt `name`.
+
+    Raises:
+        jinja2.UndefinedError: a placeholder has no value, which is a bug of the caller.
+    """
+    return _environment().get_template(name).render(**values).strip()
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(
+            lambda name: (files("coder.prompts") / f"{name}.md").read_text(encoding="utf-8")
+        ),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["data"] = lambda text: fence_text(text.strip("\n"))
+    return environment

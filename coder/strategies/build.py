@@ -22,7 +22,6 @@ from coder.core.text import cut_after_line
 from coder.core.values import GENERATE, PLAN, REPAIR, REVIEW, Candidate, Patch, StageState, Value
 from coder.files.regular_files import read_regular_text
 from coder.patching.plan import ConfinedTree
-from coder.prompting import render_prompt
 from coder.python.source import (
     SOURCE_DIRECTORIES,
     defined_names,
@@ -33,9 +32,15 @@ from coder.python.source import (
 )
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import CandidateRun, SessionContext, Strategy, run_part
-from coder.session.judging import offer_packages
-from coder.session.phase import PhaseSpec, PhaseState, add_user_message, record_change, run_phase
-from coder.strategies.candidate_status import preflight_objections
+from coder.session.judging import offer_packages, preflight_objections
+from coder.session.phase import (
+    PhaseSpec,
+    PhaseState,
+    add_user_message,
+    record_change,
+    render_prompt,
+    run_phase,
+)
 from coder.strategies.fan_out import PartOutcome, fan_out
 from coder.strategies.follow import RETRY_ROUTE, follow_route
 from coder.strategies.plan import fork_planner

@@ -35,7 +35,6 @@ from coder.core.values import (
 from coder.core.verdict import Finding, ReproductionResult, TestReport, TestResult, VerdictKind
 from coder.core.verdict_summary import describe_open, summarize_failures
 from coder.patching import apply
-from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import FirstLook, issue_overview, related_failures
 from coder.session.context import CandidateRun, SessionContext, Strategy
@@ -45,26 +44,24 @@ from coder.session.judging import (
     attempt_number,
     attempts_left,
     excluded_tests,
-    judge_change,
-    measure_baseline,
-    offer_missing_packages,
-    passing_sources,
-    refuse_missing_tests,
-    requested_tests,
-    write_red_example,
-)
-from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState, run_phase
-from coder.strategies.candidate_status import (
     has_source,
     is_abandoned,
     is_settled,
+    judge_change,
     log_diagnoses,
+    measure_baseline,
     newest_diagnoses,
+    offer_missing_packages,
+    passing_sources,
     preflight_objections,
+    refuse_missing_tests,
+    requested_tests,
     start_over,
     unaddressed_places,
     was_asked_for_more,
+    write_red_example,
 )
+from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState, render_prompt, run_phase
 from coder.strategies.citations import CitationChecker, check_text
 
 PhaseOutcome = bool | Literal["passing", "spent"]

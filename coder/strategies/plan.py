@@ -12,11 +12,9 @@ from coder.core.state import candidate_messages, candidate_verdicts, newest_verd
 from coder.core.values import EDIT, PLAN, Candidate, Patch
 from coder.core.verdict_summary import summarize_failures
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
-from coder.prompting import render_prompt
 from coder.session.context import CandidateRun, Strategy
-from coder.session.judging import attempt_number, attempts_left
-from coder.session.phase import PhaseSpec, PhaseState, add_user_message, run_phase
-from coder.strategies.candidate_status import is_repairable, preflight_objections
+from coder.session.judging import attempt_number, attempts_left, is_repairable, preflight_objections
+from coder.session.phase import PhaseSpec, PhaseState, add_user_message, render_prompt, run_phase
 from coder.strategies.follow import PHASE_SPECS, UNCHANGED
 from coder.tools.registry import PLANNING_TOOLS
 

@@ -7,8 +7,7 @@ from coder.core.notes import Sites
 from coder.core.state import candidate_notes
 from coder.core.values import Candidate, Value
 from coder.session.context import CandidateRun, Strategy, run_part
-from coder.session.judging import attempts_left
-from coder.strategies.candidate_status import is_abandoned, is_red, is_repairable
+from coder.session.judging import attempts_left, is_abandoned, is_red, is_repairable
 from coder.strategies.follow import (
     CHANGE_ROUTE,
     LINEAR_ROUTE,

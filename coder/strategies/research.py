@@ -20,10 +20,9 @@ from coder.core.notes import (
 )
 from coder.core.task import Source
 from coder.core.values import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE, Candidate, Value
-from coder.prompting import render_prompt
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import CandidateRun, SessionContext, run_part
-from coder.session.phase import PhaseSpec, PhaseState, run_phase
+from coder.session.phase import PhaseSpec, PhaseState, render_prompt, run_phase
 from coder.strategies.citations import CitationChecker, check_claims, check_text, count_uncited_paragraphs
 from coder.strategies.fan_out import PartOutcome, fan_out
 from coder.tools.registry import (

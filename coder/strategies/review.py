@@ -14,13 +14,11 @@ from coder.core.values import REPAIR, REVIEW, Candidate, Hunk, Patch, PhaseName
 from coder.core.verdict import BehaviorExample, Verdict
 from coder.core.verdict_summary import describe_example, summarize_failures
 from coder.patching.git_hunks import split_git_diff
-from coder.prompting import render_prompt
 from coder.python.source import decode_text, split_lines
 from coder.session.context import CandidateRun, Strategy
-from coder.session.judging import judge_change
-from coder.session.phase import PhaseSpec, PhaseState, run_phase
+from coder.session.judging import has_deliverable_change, is_judged_good, judge_change
+from coder.session.phase import PhaseSpec, PhaseState, render_prompt, run_phase
 from coder.session.review import high_risk_paths
-from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
 from coder.strategies.follow import PHASE_SPECS, follow_route
 from coder.tools.hand_over import hand_over_findings
 from coder.tools.registry import REVIEWING_TOOLS

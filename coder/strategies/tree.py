@@ -9,12 +9,10 @@ from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, e
 from coder.core.state import active_candidates, newest_verdict
 from coder.core.values import Candidate
 from coder.core.verdict_summary import summarize_failures
-from coder.prompting import render_prompt
 from coder.session.context import CandidateRun, SessionContext, Strategy
-from coder.session.judging import attempts_left
-from coder.session.phase import add_user_message
-from coder.strategies.candidate_status import (
+from coder.session.judging import (
     apply_test_hunks,
+    attempts_left,
     has_deliverable_change,
     has_unjudged_source,
     is_abandoned,
@@ -24,6 +22,7 @@ from coder.strategies.candidate_status import (
     score_candidate,
     summarize_attempt,
 )
+from coder.session.phase import add_user_message, render_prompt
 
 BEAM_WIDTH = 2
 """Branches that continue after a round without a proof."""

@@ -21,8 +21,8 @@ from coder.repo.delivery import PendingDelivery, has_change
 from coder.repo.git import find_checkout, session_lock
 from coder.repo.repository import recover_abandoned
 from coder.session.continuation import Continuation, read_continuation
-from coder.session.delivery import INTERRUPTED
 from coder.session.log import EventLog
+from coder.session.session import INTERRUPTED
 from coder.settings import Config
 from coder.store.jsonl import (
     SessionStore,

@@ -16,7 +16,6 @@ LAYERS = {
     "permissions": 1,
     "python": 1,
     "patching": 2,
-    "prompting": 2,
     "files": 2,
     "linux_distribution": 3,
     "index": 3,
@@ -54,7 +53,7 @@ HOMES = {
     "typer": {"cli", "__main__"},
     "git": {"repo"},
     "pydantic_ai": {"models"},
-    "jinja2": {"prompting"},
+    "jinja2": {"session"},
     "ripgrepy": {"files"},
     "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
     "tree_sitter": {"index"},

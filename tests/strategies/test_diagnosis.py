@@ -3,7 +3,7 @@ import pytest
 from coder.core.events import Event, FilesChanged, NoteMade, Verified
 from coder.core.notes import Diagnosis
 from coder.core.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.strategies.candidate_status import diagnose_failures, unaddressed_places
+from coder.session.judging import diagnose_failures, unaddressed_places
 from tests.records import make_records
 
 

@@ -10,8 +10,8 @@ from coder.core.notes import Done, Plan, Step
 from coder.core.ports import Progress
 from coder.core.values import Candidate, Proposals
 from coder.core.verdict import IssueTie, MutationReport, TestReport, Verdict, VerdictKind
-from coder.prompting import render_prompt
 from coder.session.context import CandidateRun, SessionContext
+from coder.session.phase import render_prompt
 from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeVerifier, events, run_strategy
 from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals

@@ -4,8 +4,9 @@ import pytest
 
 from coder.core.events import NoteMade
 from coder.core.notes import Diagnosis, Done
+from coder.core.text import format_subject
 from coder.core.values import Candidate, PhaseName
-from coder.session.delivery import branch_slug, compose_message, format_subject, summarize_change
+from coder.session.session import branch_slug, compose_message, summarize_change
 from tests.session.fakes import kit
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")

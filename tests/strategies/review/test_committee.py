@@ -12,8 +12,7 @@ from coder.core.values import Candidate, Patch
 from coder.core.verdict import BehaviorExample, BehaviorReport
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import CandidateRun, Strategy
-from coder.session.judging import judge_change
-from coder.strategies.candidate_status import is_judged_good
+from coder.session.judging import is_judged_good, judge_change
 from coder.strategies.review import review_and_repair, risk_reviewers
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit, texts
 
