@@ -1,12 +1,16 @@
-"""Effective configuration: defaults < user file < repository < environment < flags, with sources."""
+"""Effective configuration: defaults < user file < repository < environment < flags, with sources.
+
+And the memory of repositories that the user trusts, and of commands that were allowed there.
+"""
 
 import ast
 import inspect
+import json
 import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -17,9 +21,9 @@ from coder.core.errors import UserError
 from coder.core.text import explain_invalid_value, parse_toml, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import Requirement
-from coder.directories import config_directory
-from coder.files.regular_files import read_regular
+from coder.files.regular_files import config_directory, read_regular, replace_text
 from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
+from coder.repo.git import find_main_root
 
 
 class Config(Value):
@@ -431,3 +435,80 @@ def _repository_tables(repository: Path) -> Iterator[tuple[str, Mapping[str, Any
 def load_config(root: Path | None, flags: Mapping[str, Any]) -> Config:
     """Return the effective configuration of a command in a repository."""
     return config_from_settings(collect_settings(root, flags=flags))
+
+
+def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the user has said that code from this repository, in any worktree, may run here."""
+    return not _names(directory).isdisjoint(_trusted_roots(environment))
+
+
+def trust_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Remember that a repository is trusted, in the user's own configuration."""
+    names = {*_trusted_roots(environment), _repository_name(directory)}
+    _write_json("trusted.json", sorted(names), environment)
+
+
+def forget_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Withdraw trust in a repository, and forget what was always allowed in it."""
+    names = _names(directory)
+    _write_json(
+        "trusted.json",
+        [known_root for known_root in _trusted_roots(environment) if known_root not in names],
+        environment,
+    )
+    table = _read_rules(environment)
+    kept = {root: rules for root, rules in table.items() if root not in names}
+    _write_json("allowed.json", kept, environment)
+
+
+def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
+    """Return the rules that the user has always allowed in this repository; none if they cannot be read."""
+    try:
+        return tuple(
+            Rule.model_validate(rule)
+            for rule in _read_rules(environment).get(_repository_name(directory), [])
+        )
+    except ValidationError:
+        return ()
+
+
+def remember_rules(
+    directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ
+) -> None:
+    """Remember rules for a repository, in the user's own configuration."""
+    all_rules = dict.fromkeys((*allowed_rules(directory, environment), *rules))
+    table = {
+        **_read_rules(environment),
+        _repository_name(directory): [rule.model_dump() for rule in all_rules],
+    }
+    _write_json("allowed.json", table, environment)
+
+
+def _repository_name(directory: Path) -> str:
+    return str(find_main_root(directory.resolve()))
+
+
+def _names(directory: Path) -> set[str]:
+    """Return the names that a repository may be stored by: its own, and of old that of the checkout."""
+    return {_repository_name(directory), str(directory.resolve())}
+
+
+def _read_rules(environment: Mapping[str, str]) -> dict[str, Any]:
+    data = _read_json("allowed.json", environment)
+    return data if isinstance(data, dict) else {}
+
+
+def _trusted_roots(environment: Mapping[str, str]) -> list[str]:
+    data = _read_json("trusted.json", environment)
+    return [str(entry) for entry in data] if isinstance(data, list) else []
+
+
+def _read_json(name: str, environment: Mapping[str, str]) -> Any:
+    try:
+        return json.loads((config_directory(environment) / name).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def _write_json(name: str, data: Any, environment: Mapping[str, str]) -> None:
+    replace_text(config_directory(environment) / name, json.dumps(data, indent=1))

@@ -6,9 +6,8 @@ from typing import Any
 
 from coder.core.events import Event, SessionStarted
 from coder.core.task import Task
-from coder.directories import sessions_directory
-from coder.session.log import EventLog
-from coder.store.jsonl import SessionStore
+from coder.files.regular_files import sessions_directory
+from coder.session.log import EventLog, SessionStore
 
 
 def store_session(root: Path, name: str, *events: Event, task: Task | None = None, **fields: Any) -> Path:

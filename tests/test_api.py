@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder import api
-from coder.trust import trust_repository
+from coder.settings import trust_repository
 from tests.builders import git, repo
 from tests.walls import walls
 

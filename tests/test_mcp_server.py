@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from coder.trust import trust_repository
+from coder.settings import trust_repository
 from tests.place import FIX, ISSUE, Place
 from tests.portable import coder_command
 from tests.walls import flags

@@ -10,13 +10,17 @@ from coder.permissions.command_rules import Rule, parse_rule
 from coder.settings import (
     REMOVED_SETTINGS,
     Config,
+    allowed_rules,
     collect_settings,
     config_from_settings,
     configured_rules,
+    forget_repository,
     ignored_settings,
+    is_trusted,
+    remember_rules,
     sandbox_caps,
+    trust_repository,
 )
-from coder.trust import allowed_rules, forget_repository, is_trusted, remember_rules, trust_repository
 from tests.builders import write
 
 

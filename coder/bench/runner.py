@@ -20,8 +20,8 @@ from coder.core.messages import UsageTotals
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
-from coder.directories import sessions_directory
 from coder.executors.calls import CallFailed, CallFinished, Emit, Executor
+from coder.files.regular_files import sessions_directory
 from coder.patching import apply
 from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend

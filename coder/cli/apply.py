@@ -93,7 +93,7 @@ def find_delivered(repo: Path, id: str) -> DeliveredSession:
         UserError: the session is unknown, or it delivered nothing.
     """
     from coder.repo.checkout import has_delivery
-    from coder.store.jsonl import boundary_events, find_session
+    from coder.session.log import boundary_events, find_session
     from coder.wiring.conversations import earlier_deliveries, recover_sessions
 
     recover_sessions()
@@ -144,8 +144,8 @@ def _apply_tried(
 ) -> int:
     """Bring a change that a session tried or offered into the files, and say what is known of it."""
     from coder.permissions.secrets import PLACEHOLDER
+    from coder.session.log import find_session, read_records
     from coder.session.report import find_attempt, find_offer
-    from coder.store.jsonl import find_session, read_records
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()

@@ -13,8 +13,8 @@ from coder.cli.running import end_without_client
 from coder.cli.terminal import take_over_stream
 from coder.cli.tui import InterfaceServices
 from coder.repo.git import find_checkout
-from coder.session.log import EventLog
-from coder.store.jsonl import (
+from coder.session.log import (
+    EventLog,
     StoredSession,
     boundary_events,
     find_session,

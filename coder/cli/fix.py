@@ -157,7 +157,7 @@ def run(
     They lie in .agents/commands and .claude/commands; skills can be run as well.
     """
     from coder.core.task import Task
-    from coder.trust import is_trusted
+    from coder.settings import is_trusted
     from coder.wiring.guidance import find_commands, require_command
 
     root = find_checkout(options.repo).root
@@ -204,7 +204,7 @@ def _run_request(request: "Task", options: Options) -> int:
 
 def _require_trust(options: Options) -> None:
     """Refuse to push from an untrusted repository, whose configuration the user's git follows."""
-    from coder.trust import is_trusted
+    from coder.settings import is_trusted
 
     root = find_checkout(options.repo).root
     if not (options.trust or is_trusted(root)):
@@ -268,7 +268,7 @@ def resume(
     In a pipe, continue it with coder fix, do or ask and --session ID.
     """
     if not is_at_terminal():
-        from coder.store.jsonl import find_session
+        from coder.session.log import find_session
 
         session = find_session(id, repository=find_checkout(Path()).root).name
         raise UserError(

@@ -192,7 +192,7 @@ def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
 
 def _settle_trust(repo: Path, *, trust: bool) -> str:
     """Ask for trust where it is missing and somebody can answer; return what is true then."""
-    from coder.trust import is_trusted, trust_repository
+    from coder.settings import is_trusted, trust_repository
 
     root = find_git(repo).directory
     question = f"Trust {root}, so that its tests may run here?"
@@ -202,7 +202,7 @@ def _settle_trust(repo: Path, *, trust: bool) -> str:
 
 
 def _describe_trust(root: Path) -> str:
-    from coder.trust import is_trusted
+    from coder.settings import is_trusted
 
     if is_trusted(root):
         return f"{root} is trusted."

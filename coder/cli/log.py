@@ -15,12 +15,12 @@ from coder.cli.options import AttemptOption, SessionArgument
 from coder.cli.terminal import confirm_change
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
-from coder.directories import state_directory
+from coder.files.regular_files import state_directory
 from coder.repo.git import find_checkout, find_git, find_root, is_in_use, session_lock
 
 if TYPE_CHECKING:
     from coder.core.messages import Usage, UsageTotals
-    from coder.store.jsonl import StoredSession
+    from coder.session.log import StoredSession
     from coder.wiring.conversations import ConversationPoint
 
 
@@ -50,7 +50,7 @@ def session_lines(repository: "Path | None") -> "list[str]":
 
     A last line counts the sessions whose log cannot be read.
     """
-    from coder.store.jsonl import stored_sessions
+    from coder.session.log import stored_sessions
 
     problems: list[str] = []
     sessions = [*stored_sessions(repository, on_problem=problems.append)]
@@ -66,7 +66,7 @@ def session_lines(repository: "Path | None") -> "list[str]":
 
 def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
     """Yield a line for each of the newest sessions that can go on, with the command for it."""
-    from coder.store.jsonl import stored_sessions
+    from coder.session.log import stored_sessions
 
     requests = (session for session in stored_sessions(repository) if not session.started.task.given)
     for session in islice(requests, count):
@@ -86,7 +86,7 @@ def _find_undone(repository: Path, sessions: "Iterable[StoredSession]") -> "froz
 
 
 def _session_line(session: "StoredSession", *, undone: "frozenset[str]") -> str:
-    from coder.store.jsonl import list_conversation
+    from coder.session.log import list_conversation
 
     kind, issue = _describe_outcome(session)
     if session.delivery and session.delivery.commit in undone:
@@ -118,7 +118,7 @@ def _current_repository() -> "Path | None":
 
 def _find(id: str) -> Path:
     """Return the directory of a session; `last` is the newest in this repository."""
-    from coder.store.jsonl import find_session
+    from coder.session.log import find_session
 
     return find_session(id, repository=_current_repository() if id == "last" else None)
 
@@ -209,7 +209,7 @@ def describe_point(point: "ConversationPoint") -> str:
 def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     from coder.core.events import SessionFinished, SessionStarted, newest_event
-    from coder.store.jsonl import read_records
+    from coder.session.log import read_records
     from coder.ui.describe import print_summary
     from coder.ui.lines import LinePrinter, PipedConsole
 
@@ -229,7 +229,7 @@ def show(id: SessionArgument = "last") -> None:
 def context(id: SessionArgument = "last") -> None:
     """Show what fills the context window of a session's model."""
     from coder.core.state import describe_context
-    from coder.store.jsonl import read_records
+    from coder.session.log import read_records
 
     directory = _find(id)
     print("\n".join(describe_context(read_records(directory))))
@@ -241,8 +241,8 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     from coder.cli.terminal import can_review, review_on_terminal
     from coder.core.events import FilesChanged, newest_event
     from coder.repo.history import delivered_diff
+    from coder.session.log import boundary_events, read_records
     from coder.session.report import best_attempt, find_attempt
-    from coder.store.jsonl import boundary_events, read_records
 
     directory = _find(id)
     start_event, finish_event = boundary_events(directory)
@@ -276,7 +276,7 @@ def evidence(
     """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto."""
     from coder.core.attestation import build_attestation, build_statement
     from coder.core.verdict_summary import markdown_report
-    from coder.store.jsonl import boundary_events, read_records
+    from coder.session.log import boundary_events, read_records
 
     directory = _find(id)
     finished = boundary_events(directory)[1]
@@ -327,7 +327,7 @@ def clean(
     Branches and commits stay, and so does a session that a newer one continues. A removed session can no
     longer be shown, continued, applied or undone by its id.
     """
-    from coder.store.jsonl import list_conversation
+    from coder.session.log import list_conversation
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()

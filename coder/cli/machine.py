@@ -16,7 +16,7 @@ import typer
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
 from coder.core.errors import CoderError, UserError
 from coder.core.text import parse_toml, sanitize_text, shorten_line
-from coder.directories import config_directory
+from coder.files.regular_files import config_directory
 from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _check_sandbox(choice: "BackendChoice") -> Iterator[CheckResult]:
 
 
 def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> Iterator[CheckResult]:
-    from coder.trust import is_trusted
+    from coder.settings import is_trusted
     from coder.verify.select import has_test_functions
     from coder.wiring.project_runtime import inspect_project
 
@@ -295,8 +295,8 @@ def trust(
     """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills
     and commands count, and the MCP servers of its .mcp.json are started.
     """
-    from coder.trust import forget_repository as forget_all
-    from coder.trust import trust_repository as remember
+    from coder.settings import forget_repository as forget_all
+    from coder.settings import trust_repository as remember
 
     root = find_checkout(directory).root
     (forget_all if forget else remember)(root)

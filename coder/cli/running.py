@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from coder.core.errors import CoderError, UserError
-from coder.directories import config_directory, sessions_directory, state_directory
+from coder.files.regular_files import config_directory, sessions_directory, state_directory
 
 if TYPE_CHECKING:
     from coder.cli.options import Options

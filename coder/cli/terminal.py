@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
-from coder.directories import config_directory, state_directory
+from coder.files.regular_files import config_directory, state_directory
 from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
 from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
-from coder.directories import index_database, prompt_history_file, sessions_directory
+from coder.files.regular_files import index_database, prompt_history_file, sessions_directory
 from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class InterfaceServices:
             UserError: the repository cannot be worked on, or there is no such session.
         """
         from coder.sandbox.choice import require_backend
-        from coder.trust import is_trusted
+        from coder.settings import is_trusted
         from coder.ui.tui.keys import describe_unknown_bindings
         from coder.ui.tui.services import OpenedRepository
 
@@ -184,7 +184,7 @@ class InterfaceServices:
 
     def _trust(self, for_good: bool) -> None:
         """Trust the repository from now on, or until the interface is left."""
-        from coder.trust import trust_repository
+        from coder.settings import trust_repository
 
         self._is_trusted = True
         if for_good:
@@ -293,8 +293,7 @@ class InterfaceServices:
         return [f"{self.config.strategy or 'linear'}, of {names}", HOW_TO_CHANGE.format("strategy NAME")]
 
     def load_session(self, session: str) -> "EventLog":
-        from coder.session.log import EventLog
-        from coder.store.jsonl import find_session, read_records
+        from coder.session.log import EventLog, find_session, read_records
 
         directory = find_session(session, repository=self.root, conversation=True)
         log = EventLog(records=read_records(directory))
@@ -303,7 +302,7 @@ class InterfaceServices:
         return log
 
     def list_requests(self, session: str) -> Sequence[str]:
-        from coder.store.jsonl import boundary_events, list_conversation
+        from coder.session.log import boundary_events, list_conversation
 
         starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
         return [started.task.issue if started else "" for started in starts]
@@ -346,7 +345,7 @@ class InterfaceServices:
         return {name: command.description for name, command in find_commands(self.root).items()}
 
     def expand_command(self, name: str, words: str) -> tuple[str, str] | None:
-        from coder.trust import is_trusted
+        from coder.settings import is_trusted
         from coder.ui.tui.commands import MODES
         from coder.wiring.guidance import find_commands, require_command
 

@@ -76,10 +76,10 @@ def verify(
     Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 6 BROKEN, 7 NOT TESTED, 8 NOT FIXED, 2
     wrong use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
     """
+    from coder.cli.ci_reports import junit_xml, sarif_json
     from coder.cli.running import check_writable, run_task, write_output
     from coder.core.attestation import build_attestation
     from coder.core.verdict_summary import markdown_report
-    from coder.store.ci_reports import junit_xml, sarif_json
 
     options = replace(options, wait=options.wait or bool(os.environ.get("CI")))
     if check:

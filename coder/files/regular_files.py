@@ -1,4 +1,7 @@
-"""Reading, replacing, keeping and removing files where other programs may change the tree."""
+"""Reading, replacing, keeping and removing files where other programs may change the tree.
+
+At the end: the directories of coder's own files (XDG Base Directory Specification).
+"""
 
 import errno
 import fcntl
@@ -10,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 
 from coder.python.source import decode_source, decode_text
@@ -330,3 +334,35 @@ def overwrite(file: Path, data: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file_object:
         file_object.write(data)
         file_object.truncate()
+
+
+def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "coder"
+
+
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "coder"
+
+
+def sessions_directory() -> Path:
+    """Return the directory that holds a directory for each session."""
+    return state_directory() / "sessions"
+
+
+def prompt_history_file(root: Path) -> Path:
+    """Return the file with the messages that were sent from the prompt in a repository."""
+    return state_directory() / "history" / f"{_path_digest(root)}.jsonl"
+
+
+def index_database(root: Path) -> Path:
+    """Return the path of the symbol index of a tree and all its worktrees."""
+    return state_directory() / "index" / f"{_path_digest(root)}.sqlite"
+
+
+def sandbox_notice_file(root: Path) -> Path:
+    """Return the file that exists once a repository's user was told what the sandbox lacks."""
+    return state_directory() / "sandbox_notices" / _path_digest(root)
+
+
+def _path_digest(root: Path) -> str:
+    return sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]

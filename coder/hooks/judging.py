@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import CoderError, UserError
 from coder.core.paths import is_test_path
-from coder.directories import state_directory
+from coder.files.regular_files import state_directory
 from coder.hooks.agents import Agent, AgentSession, read_session, state_file, text_digest, write_session
 from coder.repo.git import state_lock
 from coder.repo.history import PushedBranch, WorkTreeState, find_pushed_branches, read_work_tree

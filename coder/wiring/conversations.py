@@ -15,16 +15,14 @@ from coder.core.messages import Usage
 from coder.core.state import session_status
 from coder.core.task import Restore
 from coder.core.values import Delivery
-from coder.directories import config_directory, sessions_directory
+from coder.files.regular_files import config_directory, sessions_directory
 from coder.patching.git_hunks import split_git_diff
 from coder.repo.delivery import PendingDelivery, has_change
 from coder.repo.git import find_checkout, session_lock
 from coder.repo.repository import recover_abandoned
 from coder.session.continuation import Continuation, read_continuation
-from coder.session.log import EventLog
-from coder.session.session import INTERRUPTED
-from coder.settings import Config
-from coder.store.jsonl import (
+from coder.session.log import (
+    EventLog,
     SessionStore,
     append_finish,
     boundary_events,
@@ -33,6 +31,8 @@ from coder.store.jsonl import (
     list_sessions,
     read_records,
 )
+from coder.session.session import INTERRUPTED
+from coder.settings import Config
 
 WENT_BACK = "Back before this request."
 """Summary of a session that only stores a point of a conversation."""

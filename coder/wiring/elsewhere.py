@@ -16,7 +16,6 @@ from coder.core.messages import AssistantMessage
 from coder.core.notes import Note
 from coder.core.task import Task
 from coder.core.values import Patch
-from coder.directories import sessions_directory, state_directory
 from coder.executors.calls import (
     CallEvent,
     CallFailed,
@@ -28,7 +27,7 @@ from coder.executors.calls import (
     Executor,
     SharedData,
 )
-from coder.files.regular_files import discard_tree
+from coder.files.regular_files import discard_tree, sessions_directory, state_directory
 from coder.repo.bundles import make_bundle, unpack_bundle
 from coder.repo.git import Checkout
 from coder.repo.repository import SessionRepository

@@ -13,11 +13,10 @@ from typing import Any, Literal, get_args
 
 from coder.core.errors import CoderError, UserError
 from coder.core.text import suggest_name
-from coder.directories import config_directory
-from coder.files.regular_files import is_within, read_regular_text
+from coder.files.regular_files import config_directory, is_within, read_regular_text
 from coder.repo.git import Git
 from coder.session.phase import render_prompt
-from coder.trust import is_trusted
+from coder.settings import is_trusted
 from coder.workspace.workspace import SKILL_PREFIX
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")

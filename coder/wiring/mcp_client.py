@@ -15,10 +15,9 @@ from pydantic import ConfigDict, ValidationError
 from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json, sanitize_text, shorten_line
 from coder.core.values import Value
-from coder.directories import config_directory
-from coder.files.regular_files import read_regular
+from coder.files.regular_files import config_directory, read_regular
+from coder.settings import is_trusted
 from coder.tools.tool import ServerArguments, Tool, tool
-from coder.trust import is_trusted
 from coder.wiring.project_runtime import SERVERS_FILE
 from coder.workspace.workspace import Workspace
 

@@ -23,7 +23,7 @@ from coder.core.ports import (
 )
 from coder.core.task import Attachment, Task
 from coder.core.values import Cutoff, Environment, Policy
-from coder.directories import index_database, state_directory
+from coder.files.regular_files import index_database, state_directory
 from coder.index.index import SymbolIndex
 from coder.permissions.secrets import DENY_READ
 from coder.repo.repository import SessionRepository
@@ -33,8 +33,7 @@ from coder.retrieval.ranking import Localization, locate_issue
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import BoundedSandbox, ProcessSandbox
-from coder.settings import Config, load_config, sandbox_caps
-from coder.trust import is_trusted, trust_repository
+from coder.settings import Config, is_trusted, load_config, sandbox_caps, trust_repository
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds
 from coder.verify.change import read_texts

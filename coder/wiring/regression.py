@@ -20,7 +20,7 @@ from coder.repo.delivery import has_change
 from coder.repo.git import SHALLOW_CLONE, Git
 from coder.repo.repository import SessionRepository
 from coder.repo.worktrees import apply_to_tree, commit_tree, compose_tree, diff_trees
-from coder.store.jsonl import find_session, read_records, stored_sessions
+from coder.session.log import find_session, read_records, stored_sessions
 from coder.verify.run import PytestRunner
 from coder.verify.select import find_tests
 from coder.wiring.session import RuntimeOptions, open_runtime

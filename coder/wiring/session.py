@@ -20,7 +20,7 @@ from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.core.verdict import TestReport
-from coder.directories import index_database, sandbox_notice_file, sessions_directory
+from coder.files.regular_files import index_database, sandbox_notice_file, sessions_directory
 from coder.index.index import SymbolIndex
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
 from coder.models.scripted import ScriptedModel, load_script
@@ -37,12 +37,17 @@ from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker
 from coder.session.context import Judging, ModelAccess, RunElsewhere, SessionContext, Strategy
 from coder.session.continuation import Continuation
-from coder.session.log import EventLog
+from coder.session.log import EventLog, SessionStore
 from coder.session.session import Session
-from coder.settings import Config, configured_rules, ignored_settings, load_config
-from coder.store.jsonl import SessionStore
+from coder.settings import (
+    Config,
+    allowed_rules,
+    configured_rules,
+    ignored_settings,
+    load_config,
+    remember_rules,
+)
 from coder.tools.registry import TOOLS
-from coder.trust import allowed_rules, remember_rules
 from coder.verify.issue import Purpose
 from coder.verify.project import Project
 from coder.wiring.conversations import (

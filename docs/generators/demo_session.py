@@ -9,8 +9,8 @@ It is that of the newest session; its paths are made neutral.
 import sys
 from pathlib import Path
 
-from coder.directories import sessions_directory
-from coder.store.jsonl import boundary_events
+from coder.files.regular_files import sessions_directory
+from coder.session.log import boundary_events
 
 RECORD = Path(__file__).parents[2] / "tests" / "docs" / "demo_session" / "events.jsonl"
 REPOSITORY, INTERPRETER = "/tmp/coder-demo-k3v9x1/worklog", "/home/ada/coder-venv"

@@ -12,7 +12,7 @@ import pytest
 from coder.cli.terminal import print_closing_lines
 from coder.cli.tui import MOST_MESSAGES, InterfaceServices, _trust_question
 from coder.core.errors import UserError
-from coder.directories import prompt_history_file
+from coder.files.regular_files import prompt_history_file
 from coder.repo.checkout import describe_branch
 from coder.sandbox.choice import choose_backend
 from coder.session.log import EventLog

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from coder.cli.app import app
-from coder.trust import trust_repository
+from coder.settings import trust_repository
 from docs.generators.command_tree import read_command_tree
 from tests.docs.console import (
     ShownCommand,

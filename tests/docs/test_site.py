@@ -11,8 +11,8 @@ import typer
 
 from coder.cli.app import app
 from coder.core.events import SessionStarted, Verified
+from coder.session.log import read_records
 from coder.settings import SETTING_GROUPS, Config, describe_settings
-from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import SessionModel, UserRequest
 from docs.generators.command_tree import read_command_tree

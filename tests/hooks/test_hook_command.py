@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coder.trust import forget_repository, is_trusted, trust_repository
+from coder.settings import forget_repository, is_trusted, trust_repository
 from tests.builders import git
 from tests.place import Place, run_coder
 from tests.portable import coder_command

@@ -11,7 +11,6 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = {
     "core": 0,
-    "directories": 1,
     "executors": 1,
     "permissions": 1,
     "python": 1,
@@ -30,11 +29,9 @@ LAYERS = {
     "repair": 8,
     "sandbox": 8,
     "repo": 8,
-    "store": 8,
-    "settings": 8,
     "behavior": 9,
+    "settings": 9,
     "warm": 9,
-    "trust": 9,
     "wiring": 10,
     "api": 11,
     "batch": 11,

@@ -53,7 +53,7 @@ def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> No
         ),
         ("coder.cli.log", "pydantic git"),
         (
-            "coder.cli.running, coder.cli.tui, coder.directories, coder.repo.git, "
+            "coder.cli.running, coder.cli.tui, coder.files.regular_files, coder.repo.git, "
             "coder.ui.tui.app",  # what is loaded before the first paint
             "typer pydantic git coder.settings coder.wiring",
         ),

@@ -13,8 +13,7 @@ from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMes
 from coder.core.values import Delivery
 from coder.core.verdict import Verdict, VerdictKind
 from coder.session.continuation import INTERRUPTED, read_continuation
-from coder.session.log import EventLog
-from coder.store.jsonl import read_records
+from coder.session.log import EventLog, read_records
 
 LOGS = Path(__file__).parents[1] / "logs"
 

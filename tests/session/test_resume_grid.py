@@ -26,8 +26,8 @@ from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import mark_message
 from coder.session.context import SessionContext
 from coder.session.continuation import INTERRUPTED, Continuation, find_resumable_candidate, read_continuation
+from coder.session.log import read_records
 from coder.session.session import Session
-from coder.store.jsonl import read_records
 from coder.strategies.registry import build_strategy
 from coder.workspace.workspace import Workspace
 from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit, with_models

@@ -14,7 +14,7 @@ import pytest
 
 from coder.core.messages import Image
 from coder.core.task import Attachment
-from coder.store.jsonl import read_records
+from coder.session.log import read_records
 from tests.builders import git, write
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Warned
-from coder.session.log import EventLog
-from coder.store.jsonl import read_records
+from coder.session.log import EventLog, read_records
 from coder.ui import jsonl
 
 LOGS = sorted((Path(__file__).parent.parent / "logs").glob("format-*"))

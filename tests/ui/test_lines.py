@@ -33,8 +33,7 @@ from coder.core.verdict import (
     Verdict,
     VerdictKind,
 )
-from coder.session.log import EventLog
-from coder.store.jsonl import boundary_events, read_records
+from coder.session.log import EventLog, boundary_events, read_records
 from coder.ui import describe
 from coder.ui.describe import summarize_arguments
 from coder.ui.lines import LinePrinter, observation

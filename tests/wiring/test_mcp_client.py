@@ -16,7 +16,7 @@ import pytest
 from coder.core.errors import ToolError, UserError
 from coder.permissions.command_rules import Rule, parse_rule
 from coder.session.approval import Permissions, decide_server_tool
-from coder.trust import trust_repository
+from coder.settings import trust_repository
 from coder.wiring.mcp_client import (
     FOUND_TOOLS,
     MOST_CHARACTERS,

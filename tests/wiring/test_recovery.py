@@ -15,7 +15,7 @@ from coder.core.events import FilesChanged, SessionFinished, Verified
 from coder.core.verdict import Verdict, VerdictKind
 from coder.repo.checkout import apply_commit, undo_delivery
 from coder.repo.delivery import INTENT_FILE
-from coder.store.jsonl import append_finish
+from coder.session.log import append_finish
 from coder.wiring.conversations import recover_sessions
 from tests.builders import ISOLATED, git, repo
 from tests.stored_sessions import store_session

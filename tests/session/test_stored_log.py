@@ -9,8 +9,8 @@ from coder.core.errors import UserError
 from coder.core.events import Record, SessionStarted, Verified, Warned
 from coder.core.task import Task
 from coder.core.verdict import VerdictKind
-from coder.directories import sessions_directory
-from coder.store.jsonl import SessionStore, boundary_events, find_session, list_sessions, read_records
+from coder.files.regular_files import sessions_directory
+from coder.session.log import SessionStore, boundary_events, find_session, list_sessions, read_records
 
 LOGS = Path(__file__).parent.parent / "logs"
 
