@@ -14,7 +14,7 @@ from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.sandbox.backend import CommandSpec, WrappedCommand
 from coder.settings import Config, forget_repository, is_trusted, trust_repository
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from coder.wiring.guidance import find_commands, require_command
+from coder.wiring.extensions import find_commands, require_command
 from coder.wiring.project_runtime import ensure_trust
 from coder.wiring.session import Approach, SessionSetup
 from tests.builders import git, repo, write

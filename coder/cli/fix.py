@@ -158,7 +158,7 @@ def run(
     """
     from coder.core.task import Task
     from coder.settings import is_trusted
-    from coder.wiring.guidance import find_commands, require_command
+    from coder.wiring.extensions import find_commands, require_command
 
     root = find_checkout(options.repo).root
     trusted = options.trust or is_trusted(root)

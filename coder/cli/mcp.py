@@ -54,7 +54,7 @@ ServerName = Annotated[
 @app.command(name="list")
 def list_all(repo: RepositoryOption = Path()) -> None:
     """List the servers: your own, and those that the repository's .mcp.json names."""
-    from coder.wiring.mcp_client import list_servers, user_file
+    from coder.wiring.extensions import list_servers, user_file
 
     servers = list_servers(find_root(repo))
     for name, entry, source, is_used in servers:
@@ -68,7 +68,7 @@ def list_all(repo: RepositoryOption = Path()) -> None:
 def test(name: ServerName, repo: RepositoryOption = Path()) -> int:
     """Start a server as a session does, and list its tools."""
     from coder.core.text import shorten_line
-    from coder.wiring.mcp_client import LISTED_CHARACTERS, list_servers, open_servers
+    from coder.wiring.extensions import LISTED_CHARACTERS, list_servers, open_servers
 
     root = find_root(repo)
     server = next((server for server in list_servers(root) if server.name == name), None)

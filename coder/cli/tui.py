@@ -340,14 +340,14 @@ class InterfaceServices:
                 replace_text(path, "".join(lines[-MOST_MESSAGES:]))
 
     def custom_commands(self) -> Mapping[str, str]:
-        from coder.wiring.guidance import find_commands
+        from coder.wiring.extensions import find_commands
 
         return {name: command.description for name, command in find_commands(self.root).items()}
 
     def expand_command(self, name: str, words: str) -> tuple[str, str] | None:
         from coder.settings import is_trusted
         from coder.ui.tui.commands import MODES
-        from coder.wiring.guidance import find_commands, require_command
+        from coder.wiring.extensions import find_commands, require_command
 
         if name not in find_commands(self.root, trusted=True):
             return None

@@ -1,6 +1,5 @@
 """History as of a commit: log, blame, show; and changes that exist already: commits, uncommitted work."""
 
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from coder.repo.worktrees import (
     changed_paths,
     commit_tree,
     diff_trees,
+    find_conflicts,
     find_ignored_sources,
     list_briefly,
     merge_change,
@@ -274,19 +274,6 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
     if not parent:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
     return _change_between(git, parent, revision)
-
-
-def find_conflicts(git: Git) -> tuple[str, ...]:
-    """Return the files of the work tree that hold the conflict markers of an unfinished merge."""
-    paths = dict.fromkeys(item.partition("\t")[2] for item in git.items("ls-files", "--unmerged", "-z"))
-    return tuple(path for path in paths if _has_markers(git.directory / path))
-
-
-def _has_markers(file: Path) -> bool:
-    try:
-        return re.search(rb"^<{7} ", file.read_bytes(), re.MULTILINE) is not None
-    except OSError:  # deleted, or not readable
-        return False
 
 
 def _refuse_conflicts(git: Git) -> None:

@@ -347,6 +347,19 @@ def find_ignored_sources(git: Git) -> list[str]:
     return [path for path in paths if Path(path).suffix in SOURCE_SUFFIXES]
 
 
+def find_conflicts(git: Git) -> tuple[str, ...]:
+    """Return the files of the work tree that hold the conflict markers of an unfinished merge."""
+    paths = dict.fromkeys(item.partition("\t")[2] for item in git.items("ls-files", "--unmerged", "-z"))
+    return tuple(path for path in paths if _has_markers(git.directory / path))
+
+
+def _has_markers(file: Path) -> bool:
+    try:
+        return re.search(rb"^<{7} ", file.read_bytes(), re.MULTILINE) is not None
+    except OSError:  # deleted, or not readable
+        return False
+
+
 def list_briefly(items: Sequence[str]) -> str:
     """Return the first items in one line, with the number of the others."""
     return join_first(items, MOST_LISTED_FILES)

@@ -60,6 +60,7 @@ from coder.core.verdict import (
     group_by_signature,
 )
 from coder.core.verdict_summary import summarize_failures
+from coder.files.regular_files import read_regular_text
 from coder.patching import apply
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.python.source import decode_text, find_syntax_error, find_undefined_names
@@ -736,4 +737,6 @@ def _find_faults(run: CandidateRun, path: str) -> list[str]:
     after = decode_text(file.read_bytes())
     if error := find_syntax_error(after, path):
         return [error]
-    return find_undefined_names(run.workspace(run.candidate).history.read_file(path) or "", after, path)
+    with run.repository.read(run.repository.base, ()) as base:
+        before = read_regular_text(base / path)
+    return find_undefined_names(before, after, path)

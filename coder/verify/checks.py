@@ -4,6 +4,7 @@ import io
 import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -30,7 +31,6 @@ from coder.verify.test_files import (
     adds_only_fixtures,
     find_fixture_names,
 )
-from coder.verify.verdict import findings, sha256_of
 
 PROSE = (".md", ".rst", ".adoc")
 SHOWN = 3
@@ -49,7 +49,9 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
     files = sorted({path for target in targets for path in change.files_of(target)})
     with change.split.read("base") as old, change.split.read("change") as new:
         hashes = {
-            path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
+            path: sha256((new / path).read_bytes()).hexdigest()
+            for path in files
+            if path not in change.sources and (new / path).is_file()
         }
         data = [path for path in change.sources if not _is_code(path, old, new)]
         has_code = len(data) < len(change.sources)
@@ -59,7 +61,9 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
             ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
-        found = [finding for rule, effect, texts in rules for finding in findings(rule, texts, effect=effect)]
+        found = [
+            Finding(rule=rule, effect=effect, text=text) for rule, effect, texts in rules for text in texts
+        ]
     return Weaknesses(found, hashes)
 
 

@@ -6,8 +6,6 @@ adds `Finding`s to them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
-from pathlib import Path
 
 from coder.core.text import join_first
 from coder.core.verdict import (
@@ -236,8 +234,3 @@ def _with_causes(facts: Facts, reds: Sequence[TestResult]) -> tuple[TestResult, 
 
 def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
-
-
-def sha256_of(file: Path) -> str:
-    """Return the SHA-256 of a file's content, empty if it does not exist."""
-    return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""

@@ -26,16 +26,15 @@ from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, cho
 from coder.models.scripted import ScriptedModel, load_script
 from coder.permissions.secrets import DENY_READ, PLACEHOLDER, Secrets, secret_environment_values
 from coder.repo.git import find_checkout, session_lock
-from coder.repo.history import find_conflicts, has_tree, resolve_change
+from coder.repo.history import has_tree, resolve_change
 from coder.repo.repository import SessionRepository, open_repository, remove_discarded
-from coder.repo.worktrees import list_briefly
+from coder.repo.worktrees import find_conflicts, list_briefly
 from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import BackendChoice, require_backend
 from coder.sandbox.process import ProcessSandbox, ResidueSandbox
 from coder.session.approval import Approval, Permissions
-from coder.session.budget import BudgetTracker
-from coder.session.context import Judging, ModelAccess, RunElsewhere, SessionContext, Strategy
+from coder.session.context import BudgetTracker, Judging, ModelAccess, RunElsewhere, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog, SessionStore
 from coder.session.session import Session
@@ -57,8 +56,7 @@ from coder.wiring.conversations import (
     make_session_id,
     recover_sessions,
 )
-from coder.wiring.guidance import Guidance, load_guidance
-from coder.wiring.mcp_client import open_session_tools
+from coder.wiring.extensions import Guidance, load_guidance, open_session_tools
 from coder.wiring.project_runtime import (
     UNKNOWN_PURPOSE,
     ProjectRuntime,

@@ -29,8 +29,7 @@ from coder.core.verdict import (
 from coder.index.index import SymbolIndex
 from coder.models.scripted import Scene, ScriptedModel
 from coder.session.approval import Approval
-from coder.session.budget import BudgetTracker
-from coder.session.context import Judging, ModelAccess, SessionContext, Strategy
+from coder.session.context import BudgetTracker, Judging, ModelAccess, SessionContext, Strategy
 from coder.session.log import EventLog
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.repo.git import find_git
-from coder.wiring.guidance import (
+from coder.wiring.extensions import (
     Guidance,
     find_commands,
     find_skills,

@@ -17,7 +17,7 @@ from coder.core.errors import ToolError, UserError
 from coder.permissions.command_rules import Rule, parse_rule
 from coder.session.approval import Permissions, decide_server_tool
 from coder.settings import trust_repository
-from coder.wiring.mcp_client import (
+from coder.wiring.extensions import (
     FOUND_TOOLS,
     MOST_CHARACTERS,
     NamedServer,
