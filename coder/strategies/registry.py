@@ -18,7 +18,6 @@ from coder.strategies.follow import (
     follow_route,
     run_in_sequence,
 )
-from coder.strategies.offline import search_repair
 from coder.strategies.plan import plan_and_execute
 from coder.strategies.research import research_question, write_sources
 from coder.strategies.review import (
@@ -57,6 +56,11 @@ def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = Tru
     def plan() -> Strategy:
         return plan_and_execute(finish=one_change, explain=explain)
 
+    def offline() -> Strategy:
+        from coder.strategies.offline import search_repair
+
+        return search_repair()
+
     strategies = {
         "linear": lambda: with_risk_review(follow_route(linear_route)),
         "plan": lambda: with_risk_review(plan()),
@@ -70,7 +74,7 @@ def build_strategy(name: str, *, width: int, rounds: int, reproduces: bool = Tru
                 tree=tree_search(),
             )
         ),
-        "offline": search_repair,
+        "offline": offline,
     }
     return strategies[name]()
 

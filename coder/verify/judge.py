@@ -342,7 +342,7 @@ class Judge:
         """Sort the tests that the change is about into targets, tests that it leaves red, and others."""
         change, facts, targets = self._change, self._facts, self._targets
         stable = frozenset(
-            change.find_stable_tests(result.id for result in targets.on_change.results if result.green)
+            change.find_stable_tests([result.id for result in targets.on_change.results if result.green])
         )
         self._ties_of(targets.on_base.failures)  # all at once: it reads many files
         is_left_out = match_test_ids(change.excluded)
@@ -551,11 +551,9 @@ class Judge:
         facts.after = after if side == "change" and after.results else merge_reports(after, own)
         if self._has_no_result(facts.after):
             return
-        is_left_out = match_test_ids((*change.own_tests, *change.removed_tests))
+        left_out = (*change.own_tests, *change.removed_tests)
         before = tests_among(change.before, self._scope_tests) if facts.reaching else change.before
-        lost = find_regressions(
-            before, after, among=lambda test: not is_left_out(test), missing_counts=after.is_complete
-        )
+        lost = find_regressions(before, after, left_out=left_out, missing_counts=after.is_complete)
         suspected = [
             result for result in lost if not (is_gone(result) and self._has_successor(result, after))
         ]
@@ -708,7 +706,7 @@ class Judge:
         if facts.targets or facts.still_red:
             return
         is_left_out = match_test_ids((*change.excluded, *change.own_tests))
-        stable = frozenset(change.find_stable_tests(result.id for result in before.failures))
+        stable = frozenset(change.find_stable_tests([result.id for result in before.failures]))
         reds = {}
         for result in before.failures:
             now = after.result_for(result.id)

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
@@ -30,20 +30,17 @@ SHOWN, NOTES_SHOWN = 3, 4
 
 
 def find_regressions(
-    before: TestReport,
-    after: TestReport,
-    *,
-    among: Callable[[str], bool] = lambda _test: True,
-    missing_counts: bool,
+    before: TestReport, after: TestReport, *, left_out: Sequence[str] = (), missing_counts: bool
 ) -> tuple[TestResult, ...]:
-    """Return tests that passed before and now are red, skipped or expected to fail.
+    """Return tests that passed before and now are red, skipped or expected to fail, without those left out.
 
     If `missing_counts`, tests that no longer exist are included.
     """
     result_of = {result.id: result for result in after.results}
+    is_left_out = match_test_ids(left_out)
     regressions = []
     for earlier in before.results:
-        if earlier.outcome != "passed" or not among(earlier.id):
+        if earlier.outcome != "passed" or is_left_out(earlier.id):
             continue
         result = result_of.get(earlier.id) or _collection_error_of(earlier.id, result_of)
         if result is None:
