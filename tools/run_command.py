@@ -12,7 +12,7 @@ LONGEST_SECONDS = 600
 def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, network: bool = False) -> str:  # noqa: ARG001 (the toolbox reads it)
     """Run a shell command in the repository's root, in a sandbox without input and network.
 
-    Only for what no other tool does. Scratch files belong in $TMPDIR. The user is asked first, or it is refused, where a command installs packages, wants the network or writes elsewhere, or its program's name is a variable.
+    Only for what no other tool does. Scratch files belong in $TMPDIR. The user is asked first, or it is refused, where a command installs packages, publishes or wants the network, or its program's name is a variable.
 
     Args:
         command: For `sh -c`.

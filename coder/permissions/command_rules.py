@@ -1,72 +1,80 @@
-"""Shell commands as far as they are certain, and rules: which programs run, are asked about, or are denied.
+"""Programs that a shell command starts, and rules on them: allow, ask or deny.
 
+The sandbox is what holds a command. Rules find the programs that are of no use inside it or speak to the
+world, and what the user has named; a command whose programs are not certain before it runs is asked about.
 POSIX.1, Shell Command Language, 2.3.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import groupby
-from pathlib import Path
+from glob import escape
 from posixpath import normpath
 from typing import Literal
 
 from coder.core.values import Value
 
-OPERATORS = ("&&", "||", ";;", "|&", "&", "|", ";", "(", ")", "\n")
-REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>", "&>")
-STRUCTURAL_WORDS = frozenset(
-    {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"}
-)
-"""Reserved words around commands: however the shell interprets them, only those commands can run."""
+UNKNOWN = "\0"
+"""Ends a word whose rest is only known at run time: a variable, a substitution, a glob, a brace expansion."""
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
-RESERVED = frozenset({"case", "esac", "select", "function", "[[", "coproc"})
-STATE_CHANGING_COMMANDS = frozenset(
-    {"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"}
+_STRUCTURAL = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"})
+"""Reserved words around commands: however the shell interprets them, only those commands can run."""
+_UNCERTAIN = frozenset(
+    {"case", "esac", "select", "function", "coproc", "eval", "source", ".", "exec", "alias", "trap"}
+    | {"enable", "hash", "builtin"}
 )
-"""Commands that change how the rest of the line is interpreted."""
-_OPERATOR = re.compile("|".join(map(re.escape, sorted((*OPERATORS, *REDIRECTIONS), key=len, reverse=True))))
+"""Words that change how the rest of the line is interpreted."""
+_WRAPPERS = frozenset(
+    {"env", "nohup", "time", "nice", "ionice", "stdbuf", "setsid", "command", "timeout", "xargs"}
+)
+"""Programs that start the one their arguments name."""
+_VALUE_OPTIONS = frozenset({"-n", "-s", "-k", "-P", "-I", "-u", "-c", "-L"})
+_TOKEN = re.compile(
+    r"""(?P<blank>(?:[ \t]|\\\n)+|\#[^\n]*)
+      |(?P<redirection>\d*(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>])[ \t]*)
+      |(?P<operator>&&|\|\||;;|\|&|[&|;()\n])""",
+    re.VERBOSE,
+)
+_ARITHMETIC = r"\$\(\([^()`]*\)\)"
+_EXPANSION = rf"""(?P<quote>")|(?P<expansion>{_ARITHMETIC})|(?P<substitution>\$(?=\())|(?P<variable>\$)"""
+_BARE = re.compile(
+    rf"""(?P<text>[^ \t\n'"\\`$&|;()<>]+)|'(?P<single>[^']*)'|\\(?P<escaped>.)|{_EXPANSION}""", re.DOTALL
+)
+_QUOTED = re.compile(rf"""(?P<text>(?:[^"\\`$]|\\.)+)|{_EXPANSION}""", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_GLOB = frozenset("*?[")
 
 
-class ShellWord(Value):
-    """One word of a command, quotes removed."""
+class ProgramRun(Value):
+    """One program that a command starts."""
 
-    text: str
-    sure: bool = True
-    """False: its value is only known at run time (a variable, a substitution, a brace expansion)."""
-    glob: bool = False
-
-
-class Redirection(Value):
-    """A redirection of a command's input or output."""
-
-    operator: str
-    target: ShellWord
+    words: tuple[str, ...]
+    """The program as written and its arguments, quotes removed; see UNKNOWN."""
+    file: str = ""
+    """The name of the file that it starts, links resolved; empty: not looked up."""
+    is_own: bool = True
+    """Whether that may be a file of the project, which can change."""
 
     @property
-    def writes(self) -> bool:
-        return (
-            ">" in self.operator
-            and not self.target.text.isdigit()
-            and self.target.text not in ("-", "/dev/null")
-        )
-
-
-class SimpleCommand(Value):
-    words: tuple[ShellWord, ...]
-    assignments: tuple[str, ...] = ()
-    redirections: tuple[Redirection, ...] = ()
+    def names(self) -> frozenset[str]:
+        return frozenset({self.words[0], self.words[0].rpartition("/")[2], self.file or self.words[0]})
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The words after the program."""
-        return tuple(word.text for word in self.words[1:])
+        return self.words[1:]
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether every word is known before it runs."""
+        return not any(UNKNOWN in word for word in self.words)
 
 
 class ParsedCommand(Value):
-    commands: tuple[SimpleCommand, ...] = ()
+    runs: tuple[ProgramRun, ...] = ()
+    files: tuple[str, ...] = ()
+    """Files that redirections name."""
+    assignments: tuple[str, ...] = ()
+    """Variables that it sets; one of them could be PATH."""
     unsure: str = ""
     """Why parsing is incomplete, half a sentence; empty: every program that it starts is known."""
 
@@ -76,202 +84,177 @@ class _UncertainError(Exception):
 
 
 def parse_command(command: str) -> ParsedCommand:
-    """Parse the simple commands of lists, pipelines and subshells, in order.
+    """Return the programs of lists, pipelines, subshells and substitutions, also those behind wrappers.
 
-    Parsing stops where a command is not certain before it runs.
+    Where a shell and another shell differ, the programs are those of both. Parsing stops where a command is
+    not certain before it runs.
     """
-    commands: list[SimpleCommand] = []
+    parser = _Parser(command)
+    unsure = ""
     try:
-        substituted: list[str] = []
-        for tokens in _split_commands(_tokens(command, substituted)):
-            commands.append(_simple(tokens))
-        for inner in substituted:
-            parsed = parse_command(inner)
-            commands += parsed.commands
-            if parsed.unsure:
-                raise _UncertainError(parsed.unsure)
+        parser.parse_list()
     except _UncertainError as error:
-        return ParsedCommand(commands=tuple(commands), unsure=str(error))
+        unsure = str(error)
     return ParsedCommand(
-        commands=tuple(
-            simple for simple in commands if simple.words or simple.redirections or simple.assignments
-        )
+        runs=tuple(parser.runs),
+        files=tuple(parser.files),
+        assignments=tuple(parser.assignments),
+        unsure=unsure,
     )
 
 
-def _substitutions(text: str) -> Iterator[str]:
-    """Yield the commands that a shell substitutes in a here-document."""
-    position = text.find("$(")
-    while position >= 0:
-        inner, end = _parse_substitution(text, position)
-        yield inner
-        position = text.find("$(", end)
-    if "`" in text:
-        raise _UncertainError("holds a command in backquotes: write $(...)")
+class _Parser:
+    """Recursive descent into a command; raises _UncertainError."""
 
+    def __init__(self, text: str) -> None:
+        self.runs: list[ProgramRun] = []
+        self.files: list[str] = []
+        self.assignments: list[str] = []
+        self._text = text
+        self._position = 0
+        self._documents: list[tuple[str, str, bool]] = []
+        """Here-documents that begin at the next line: operator, delimiter, whether the shell expands them."""
 
-def _parse_substitution(text: str, position: int) -> tuple[str, int]:
-    """Return the command in the `$(...)` at a position, and where it ends."""
-    depth, quote = 0, ""
-    for index in range(position + 1, len(text)):
-        character = text[index]
-        if character in "'\"" and text[index - 1] != "\\":
-            quote = "" if quote == character else quote or character
-        depth += ((character == "(") - (character == ")")) if not quote else 0
-        if not depth:
-            return text[position + 2 : index], index + 1
-    raise _UncertainError("a parenthesis is not closed")
+    def parse_list(self, *, is_substitution: bool = False) -> None:
+        """Parse up to the end, or a substitution from its parenthesis to behind the one that closes it."""
+        words: list[str] = []
+        depth, has_document = 0, False
+        while self._position < len(self._text):
+            token = _TOKEN.match(self._text, self._position)
+            if token is None:
+                words.append(self._parse_word())
+                continue
+            self._position = token.end()
+            if token.lastgroup == "redirection":
+                has_document |= self._redirect(token["redirection"].strip("0123456789 \t"))
+            elif token.lastgroup == "operator":
+                self._end_command(words, has_document=has_document)
+                words, has_document = [], False
+                if token[0] == "\n":
+                    self._skip_documents()
+                if token[0] == "(" and self._text.startswith("(", self._position):
+                    raise _UncertainError("'((' is arithmetic to one shell and subshells to the next")
+                depth += (token[0] == "(") - (token[0] == ")")
+                if is_substitution and not depth:
+                    return
+        if is_substitution:
+            raise _UncertainError("a parenthesis is not closed")
+        self._end_command(words, has_document=has_document)
 
-
-def _split_commands(tokens: Iterator[ShellWord | str]) -> Iterator[list[ShellWord | str]]:
-    for is_between, part in groupby(tokens, key=lambda token: token in OPERATORS):
-        if not is_between:
-            yield [*part]
-
-
-def _simple(tokens: list[ShellWord | str]) -> SimpleCommand:
-    while tokens and isinstance(tokens[0], ShellWord) and tokens[0].text in STRUCTURAL_WORDS:
-        tokens = tokens[1:]
-    if tokens and isinstance(tokens[0], ShellWord) and tokens[0].text == "for":
-        return _loop(tokens)
-    words: list[ShellWord] = []
-    assignments: list[str] = []
-    redirections: list[Redirection] = []
-    rest = iter(tokens)
-    for token in rest:
-        if isinstance(token, str):
-            target = next(rest, None)
-            redirections.append(_redirection(token, target))
-            if (
-                words and words[-1].text.isdigit()
-            ):  # the descriptor in `2>file`; mistaking an argument for one is harmless
-                words.pop()
-        elif not words and _ASSIGNMENT.match(token.text):
-            assignments.append(token.text)
-        else:
-            words.append(token)
-    _check(words)
-    files = tuple(redirection for redirection in redirections if not redirection.operator.startswith("<<"))
-    if len(files) < len(redirections) and any(word.text.rpartition("/")[2] in SHELLS for word in words):
-        raise _UncertainError("gives a shell a here-document: write the commands themselves")
-    return SimpleCommand(words=tuple(words), assignments=tuple(assignments), redirections=files)
-
-
-def _redirection(operator: str, target: ShellWord | str | None) -> Redirection:
-    if not isinstance(target, ShellWord):
-        raise _UncertainError("a redirection names no file")
-    if operator.startswith("&"):
-        raise _UncertainError(f"{operator!r} means one thing to one shell and another to the next")
-    return Redirection(operator=operator, target=target)
-
-
-def _loop(tokens: list[ShellWord | str]) -> SimpleCommand:
-    """Parse the head of a `for` loop, which runs nothing; its body follows the `do`, after a separator."""
-    words = [token.text for token in tokens if isinstance(token, ShellWord)]
-    if len(words) < len(tokens) or len(words) < 2 or words[2:3] not in ([], ["in"]):
-        raise _UncertainError("'for' makes it a program of its own")
-    return SimpleCommand(words=())
-
-
-def _check(words: list[ShellWord]) -> None:
-    """Raise _UncertainError where the first word does not determine the program."""
-    if not words:
-        return
-    first = words[0]
-    if not first.sure or first.glob:
-        raise _UncertainError("which program it starts is only known when it runs")
-    if first.text in RESERVED or first.text in STATE_CHANGING_COMMANDS:
-        raise _UncertainError(f"{first.text!r} makes it a program of its own")
-
-
-def _tokens(command: str, substituted: list[str]) -> Iterator[ShellWord | str]:
-    """Yield words and operators; comments are skipped, and substituted commands added to a list."""
-    position = 0
-    documents: list[tuple[str, str]] = []
-    before = ""
-    while position < len(command):
-        if command[position] in " \t":
-            position += 1
-        elif command.startswith("\\\n", position):
-            position += 2
-        elif command[position] == "#":
-            position = _line_end(command, position)
-        elif operator := _OPERATOR.match(command, position):
-            position = operator.end()
-            before = operator[0]
-            yield before
-            if before == "\n":
-                position = _skip_here_documents(command, position, documents, substituted)
-        else:
-            start = position
-            word, position = _word(command, position, substituted)
-            if before in ("<<", "<<-"):
-                documents.append((before, command[start:position]))
-            before = ""
-            yield word
-
-
-def _skip_here_documents(
-    command: str, position: int, documents: list[tuple[str, str]], substituted: list[str]
-) -> int:
-    """Return where the bodies of here-documents end; add the commands that a shell substitutes in them."""
-    for operator, written in documents:
-        end = re.sub(r"['\"\\]", "", written)
-        body: list[str] = []
-        while position < len(command):
-            stop = _line_end(command, position)
-            line, position = command[position:stop], stop + 1
-            if (line.lstrip("\t") if operator == "<<-" else line) == end:
-                break
-            body.append(line)
-        if end == written:
-            substituted += _substitutions("\n".join(body))
-    documents.clear()
-    return min(position, len(command))
-
-
-def _line_end(command: str, position: int) -> int:
-    end = command.find("\n", position)
-    return len(command) if end < 0 else end
-
-
-def _word(command: str, position: int, substituted: list[str]) -> tuple[ShellWord, int]:
-    text, is_certain, glob, quote = "", True, False, ""
-    while position < len(command):
-        character, following = command[position], command[position + 1 : position + 2]
-        if character == quote:
-            quote = ""
-        elif quote == "'":
-            text += character
-        elif character == "`":
+    def _parse_word(self) -> str:
+        text, is_quoted = "", False
+        while piece := (_QUOTED if is_quoted else _BARE).match(self._text, self._position):
+            self._position = piece.end()
+            match piece.lastgroup:
+                case "quote":
+                    is_quoted = not is_quoted
+                case "text" if is_quoted:
+                    text += re.sub(r'\\([$`"\\\n])', lambda escaped: escaped[1].strip("\n"), piece[0])
+                case "text":
+                    text += re.sub(r"(^~)|[*?]|\[(?!\[?$)|\{(?!\}?$)", rf"\g<1>{UNKNOWN}", piece[0])
+                case "single":
+                    text += piece["single"]
+                case "escaped":
+                    text += piece["escaped"].strip("\n")
+                case "substitution":
+                    self.parse_list(is_substitution=True)
+                    text += UNKNOWN
+                case _:
+                    text += UNKNOWN
+        if self._text.startswith("`", self._position):
             raise _UncertainError("holds a command in backquotes: write $(...)")
-        elif character + following == "$(":
-            inner, position = _parse_substitution(command, position)
-            substituted.append(inner)
-            is_certain = False
-            continue
-        elif character == "\\" and following and (not quote or following in '$`"\\\n'):
-            text += following.replace("\n", "")
-            position += 1
-        elif not quote and character in "'\"":
-            quote = character
-        elif not quote and (character in " \t" or _OPERATOR.match(command, position)):
-            break
-        else:
-            is_certain = is_certain and not _expands(character, following, before=text, quote=quote)
-            glob = glob or (not quote and character in _GLOB)
-            text += character
-        position += 1
-    if quote:
-        raise _UncertainError("a quote is not closed")
-    return ShellWord(text=text, sure=is_certain, glob=glob), position
+        if is_quoted or self._text.startswith(("'", "\\"), self._position):
+            raise _UncertainError("a quote is not closed")
+        before, unknown, _ = text.partition(UNKNOWN)
+        return before + unknown
+
+    def _redirect(self, operator: str) -> bool:
+        """Parse the target of a redirection, and tell whether it is a here-document."""
+        start = self._position
+        target = self._parse_word()
+        if self._position == start:
+            raise _UncertainError("a redirection names no file")
+        if operator in ("<<", "<<-"):
+            self._documents.append((operator, target, target == self._text[start : self._position]))
+        elif operator != "<<<" and not target.isdigit() and target not in ("-", "/dev/null"):
+            self.files.append(target)
+        return operator.startswith("<<")
+
+    def _skip_documents(self) -> None:
+        """Skip the bodies of here-documents; parse the commands that a shell substitutes in them."""
+        for operator, delimiter, is_expanded in self._documents:
+            body = ""
+            while self._position < len(self._text):
+                line, _, _ = self._text[self._position :].partition("\n")
+                self._position += len(line) + 1
+                if (line.lstrip("\t") if operator == "<<-" else line) == delimiter:
+                    break
+                body += f"{line}\n"
+            if is_expanded:
+                self._inner_parser(re.sub(_ARITHMETIC, "", body)).parse_document()
+        self._documents.clear()
+
+    def parse_document(self) -> None:
+        """Parse the substitutions in the body of a here-document."""
+        while (start := self._text.find("$(", self._position)) >= 0:
+            self._position = start + 1
+            self.parse_list(is_substitution=True)
+        if "`" in self._text:
+            raise _UncertainError("holds a command in backquotes: write $(...)")
+
+    def _inner_parser(self, text: str) -> "_Parser":
+        """Return a parser of another text that adds to the same lists."""
+        parser = _Parser(text)
+        parser.runs, parser.files, parser.assignments = self.runs, self.files, self.assignments
+        return parser
+
+    def _end_command(self, words: list[str], *, has_document: bool) -> None:
+        """Add the runs of a simple command."""
+        start = next((index for index, word in enumerate(words) if word not in _STRUCTURAL), len(words))
+        words = words[start:]
+        if words[:1] == ["for"]:  # its head runs nothing; its body follows the `do`, after a separator
+            if len(words) < 2 or words[2:3] not in ([], ["in"]):
+                raise _UncertainError("'for' makes it a program of its own")
+            return
+        while words and _ASSIGNMENT.match(words[0]):
+            self.assignments.append(words.pop(0))
+        if has_document and any(word.rpartition("/")[2] in SHELLS for word in words):
+            raise _UncertainError("gives a shell a here-document: write the commands themselves")
+        self._add_run(tuple(words))
+
+    def _add_run(self, words: tuple[str, ...]) -> None:
+        """Add a program, and those that it starts itself."""
+        if not words:
+            return
+        if UNKNOWN in words[0]:
+            raise _UncertainError("which program it starts is only known when it runs")
+        if words[0] in _UNCERTAIN:
+            raise _UncertainError(f"{words[0]!r} makes it a program of its own")
+        self.runs.append(ProgramRun(words=words))
+        name = words[0].rpartition("/")[2]
+        script = next((index for index, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)), None)
+        if name in SHELLS and script and words[script + 1 :]:
+            if UNKNOWN in words[script + 1]:
+                raise _UncertainError("what a shell is told is only known when it runs")
+            self._inner_parser(words[script + 1]).parse_list()
+        for inner in _started_programs(name, words):
+            self._add_run(inner)
+            if name == "xargs" and inner:  # what it reads becomes arguments
+                self.runs.append(ProgramRun(words=(inner[0], UNKNOWN)))
 
 
-def _expands(character: str, following: str, *, before: str, quote: str) -> bool:
-    """Tell whether a character begins an expansion."""
-    if quote or character == "~":
-        return character == "$" or not (quote or before)
-    return character in "${" and following not in ("", " ", "/")
+def _started_programs(name: str, words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the commands that a wrapper or `find` starts."""
+    if name == "find":
+        starts = [i + 1 for i, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")]
+        yield from (tuple(words[start:]) for start in starts)
+    elif name in _WRAPPERS and words[:2] not in (("command", "-v"), ("command", "-V")):
+        index = 1
+        while words[index:] and (words[index].startswith("-") or (name == "env" and "=" in words[index])):
+            if name == "env" and words[index].startswith(("-S", "--split")):
+                raise _UncertainError("what env splits is only known when it runs")
+            index += 2 if words[index] in _VALUE_OPTIONS else 1
+        yield tuple(words[index + (name == "timeout") :])
 
 
 Action = Literal["allow", "ask", "deny"]
@@ -284,7 +267,7 @@ class Rule(Value):
 
     action: Action
     program: str
-    """The file's name, without its directory; `*` is any."""
+    """The file's name, for `ask` and `deny` with or without its directory; `*` is any."""
     arguments: tuple[str, ...] = ()
     """Globs.
 
@@ -301,126 +284,39 @@ class Rule(Value):
         network = " with network" if self.network else ""
         return f"{' '.join((self.program, *self.arguments))}{network}"
 
-    def matches(self, run: "ProgramRun") -> bool:
-        if not any(fnmatchcase(name, self.program) for name in run.names):
-            return False
+    def matches(self, run: ProgramRun) -> bool:
         if self.action != "allow":
-            return any(_occur(self.arguments, run.arguments[start:]) for start in _starts(run.arguments))
-        if not run.sure:
-            return False
+            return self._occurs(run, guess=False)
         wanted, given = self.arguments, run.arguments
         if wanted and wanted[-1] == "*":
             wanted, given = wanted[:-1], given[: len(wanted) - 1]
-        return len(wanted) == len(given) and all(map(fnmatchcase, given, wanted))
+        is_program = run.is_literal and fnmatchcase(run.words[0], self.program)
+        return is_program and len(wanted) == len(given) and all(map(fnmatchcase, given, wanted))
 
+    def may_match(self, run: ProgramRun) -> bool:
+        """Tell whether it could ask about or deny a run once its words are known."""
+        return self.action != "allow" and self._occurs(run, guess=True)
 
-class ProgramRun(Value):
-    """One program that a command starts."""
+    def _occurs(self, run: ProgramRun, *, guess: bool) -> bool:
+        """Tell whether the first glob fits where a subcommand may stand, and the others follow in order."""
 
-    names: tuple[str, ...]
-    """Its name as written, without the directory once resolved, and the name of the file that it links to."""
-    arguments: tuple[str, ...] = ()
-    sure: bool = True
-    """Whether every argument is known literally."""
-    known: bool = True
-    """Whether its action is known, though perhaps not its files."""
-    own: bool = False
-    """Whether it is a file of the project."""
+        def fits(argument: str, glob: str) -> bool:
+            return fnmatchcase(argument, glob) or (
+                guess and UNKNOWN in argument and fnmatchcase(glob, escape(argument).replace(UNKNOWN, "*"))
+            )
 
-
-def _starts(arguments: Sequence[str]) -> Iterator[int]:
-    """Where a subcommand may stand: after options alone, each with or without a value."""
-    yield 0
-    for index, argument in enumerate(arguments):
-        if argument.startswith("-"):
-            yield from (index + 1, index + 2)
-        elif not index or not arguments[index - 1].startswith("-"):
-            return
-
-
-def _occur(wanted: Sequence[str], arguments: Sequence[str]) -> bool:
-    """Tell whether the first glob matches the first argument, and the others follow in order."""
-    if not wanted:
-        return True
-    rest = iter(arguments[1:])
-    first = bool(arguments) and fnmatchcase(arguments[0], wanted[0])
-    return first and all(any(fnmatchcase(argument, glob) for argument in rest) for glob in wanted[1:])
-
-
-WRAPPERS = {
-    "env": 0,
-    "nohup": 0,
-    "time": 0,
-    "nice": 0,
-    "ionice": 0,
-    "stdbuf": 0,
-    "setsid": 0,
-    "command": 0,
-    "timeout": 1,
-    "xargs": 0,
-}
-"""Programs that start the one their arguments name, after so many arguments of their own."""
-_SCRIPT = re.compile(r"-[elux]*c")
-SCRATCH = re.compile(r"(?:\$TMPDIR|\$\{TMPDIR\}|/tmp)/(?!.*\.\.)[\w./@%+=:,-]*")
-"""Scratch files of a command: private to the sandbox."""
-
-
-def find_program_runs(parsed: ParsedCommand) -> tuple[tuple[ProgramRun, ...], str]:
-    """Return the programs that a command starts, also through wrappers, and why there may be others."""
-    found: list[ProgramRun] = []
-    unsure = parsed.unsure
-    for simple in parsed.commands:
-        inner, doubt = _unwrap(simple)
-        found += inner
-        unsure = unsure or doubt
-    if any(simple.assignments and not simple.words for simple in parsed.commands):  # PATH=. is one of them
-        found = [run.model_copy(update={"sure": False}) for run in found]
-    return tuple(found), unsure
-
-
-def _unwrap(simple: SimpleCommand) -> tuple[list[ProgramRun], str]:
-    if not simple.words:
-        return [], ""
-    sure = not simple.assignments and all(word.sure and not word.glob for word in simple.words)
-    first = next((word for word in simple.words[1:] if not word.text.startswith("-")), simple.words[0])
-    known = not first.glob and all(word.sure or SCRATCH.fullmatch(word.text) for word in simple.words)
-    whole = ProgramRun(names=(simple.words[0].text,), arguments=simple.arguments, sure=sure, known=known)
-    name = whole.names[0].rpartition("/")[2]
-    if name in SHELLS and len(simple.words) > 2 and _SCRIPT.fullmatch(simple.words[1].text):
-        inner, doubt = find_program_runs(parse_command(simple.words[2].text))
-        return [whole, *inner], doubt if simple.words[
-            2
-        ].sure else "what a shell is told is only known when it runs"
-    start = _inner(name, simple)
-    if start is None or start >= len(simple.words):
-        return [whole], _doubt(name, simple)
-    inner_runs, doubt = _unwrap(simple.model_copy(update={"words": simple.words[start:]}))
-    if name == "xargs":  # what it reads becomes arguments
-        inner_runs = [inner.model_copy(update={"sure": False, "known": False}) for inner in inner_runs]
-    return [whole, *inner_runs], doubt or _doubt(name, simple)
-
-
-def _inner(name: str, simple: SimpleCommand) -> int | None:
-    """Where in the words the program stands that another one starts."""
-    texts = [word.text for word in simple.words]
-    if name == "find":
-        return next(
-            (index + 1 for index, text in enumerate(texts) if text in ("-exec", "-execdir", "-ok", "-okdir")),
-            None,
-        )
-    if name not in WRAPPERS:
-        return None
-    index = 1
-    while index < len(texts) and (texts[index].startswith("-") or (name == "env" and "=" in texts[index])):
-        index += 2 if texts[index] in ("-n", "-s", "-k", "-P", "-I", "-u", "-c", "-L") else 1
-    return index + WRAPPERS[name]
-
-
-def _doubt(name: str, simple: SimpleCommand) -> str:
-    """Why a simple command's words do not tell what it does."""
-    if name == "env" and any(word.text.startswith(("-S", "--split")) for word in simple.words):
-        return "what env splits is only known when it runs"
-    return ""
+        if not any(fnmatchcase(name, self.program) for name in run.names):
+            return False
+        if not self.arguments:
+            return True
+        first, *others = self.arguments
+        for start, argument in enumerate(run.arguments):
+            rest = iter(run.arguments[start + 1 :])
+            if fits(argument, first) and all(any(fits(word, glob) for word in rest) for glob in others):
+                return True
+            if not argument.startswith("-") and not (start and run.arguments[start - 1].startswith("-")):
+                return False  # a subcommand stands after options alone, each with or without a value
+        return False
 
 
 def select_rule(rules: Iterable[Rule], run: ProgramRun) -> Rule | None:
@@ -437,104 +333,60 @@ def parse_rule(pattern: str, action: Action) -> Rule:
     Raises:
         ValueError: it is empty, or holds more than one plain command.
     """
-    if re.fullmatch(r"mcp__[\w*-]+", pattern):
-        return Rule(action=action, program=pattern, why="as you have set")
-    parsed = parse_command(pattern)
-    if (
-        parsed.unsure
-        or len(parsed.commands) != 1
-        or not parsed.commands[0].words
-        or parsed.commands[0].redirections
-    ):
+    try:
+        program, *arguments = shlex.split(pattern)
+    except ValueError:
+        program = ""
+    if not program or re.search(r"[;&|<>()`\n]", re.sub(r"""'[^']*'|"[^"]*"|\\.""", "", pattern)):
         raise ValueError(f"{pattern!r} is no single command")
-    words = parsed.commands[0].words
-    return Rule(
-        action=action,
-        program=words[0].text,
-        arguments=tuple(word.text for word in words[1:]),
-        why="as you have set",
-    )
+    return Rule(action=action, program=program, arguments=tuple(arguments), why="as you have set")
 
 
-PUBLISHERS = ("npm", "yarn", "pnpm", "cargo", "poetry", "uv", "flit", "hatch")
-
-
-def _rules(action: Action, why: str, patterns: str, *, network: bool = False) -> Iterator[Rule]:
-    for pattern in patterns.split(", "):
-        program, *arguments = pattern.split()
-        yield Rule(action=action, program=program, arguments=tuple(arguments), why=why, network=network)
-
-
-BUILT_IN: tuple[Rule, ...] = (
-    *_rules("deny", "would publish: only you send what leaves this machine", "git push, git send-email"),
-    *_rules("deny", "would publish", "twine upload, gem push, docker push, podman push, gh, hub, glab"),
-    *_rules("deny", "would publish", ", ".join(f"{program} publish" for program in PUBLISHERS)),
-    *_rules("deny", "changes where git sends and fetches", "git remote add, git remote set-url"),
-    *_rules("deny", "changes where git sends and fetches", "git config *url*, git config --global"),
-    *_rules("deny", "takes another user's rights", "sudo, su, doas, pkexec, runuser"),
-    *_rules("deny", "changes this machine", "mount, umount, mkfs*, fdisk, shutdown, reboot, systemctl"),
-    *_rules("deny", "changes this machine", "crontab, insmod"),
-    *_rules("ask", "installs packages", "pip* install, pip* download, python* -m pip install", network=True),
-    *_rules("ask", "installs packages", "uv add, uv sync, uv pip install, uv tool", network=True),
-    *_rules("ask", "installs packages", "poetry add, poetry install, conda install", network=True),
-    *_rules("ask", "installs packages", "npm install, npm i, npm ci, npx, yarn add", network=True),
-    *_rules("ask", "installs packages", "yarn install, pnpm install, gem install", network=True),
-    *_rules("ask", "installs packages", "cargo install, cargo add, go get, go install", network=True),
-    *_rules("ask", "installs packages", "bundle install, apt*, yum, dnf, apk, brew", network=True),
-    *_rules("ask", "reaches the network", "curl, wget, aria2c, http, https, ftp, ssh, scp", network=True),
-    *_rules("ask", "reaches the network", "sftp, rsync, nc, ncat, netcat, socat, telnet", network=True),
-    *_rules("ask", "reaches the network", "nslookup, dig, host, ping, git submodule update", network=True),
-    *_rules("ask", "reaches the network", "git fetch, git pull, git clone, git ls-remote", network=True),
-    *_rules("ask", "controls other machines", "docker, podman, kubectl, helm, terraform", network=True),
-    *_rules("ask", "controls other machines", "aws, gcloud, az, heroku", network=True),
+_PROGRAMS: tuple[tuple[Action, str, str], ...] = (
+    ("deny", "would publish: only you send what leaves this machine", "git push, git send-email"),
+    ("deny", "would publish", "twine upload, gem push, docker push, podman push, gh, hub, glab"),
+    ("deny", "would publish", "npm publish, yarn publish, pnpm publish, cargo publish, poetry publish"),
+    ("deny", "would publish", "uv publish, flit publish, hatch publish"),
+    ("deny", "changes where git sends and fetches", "git remote add, git remote set-url"),
+    ("deny", "changes where git sends and fetches", "git config *url*, git config --global"),
+    ("deny", "takes another user's rights", "sudo, su, doas, pkexec, runuser"),
+    (
+        "deny",
+        "changes this machine",
+        "mount, umount, mkfs*, fdisk, insmod, shutdown, reboot, systemctl, crontab",
+    ),
+    ("ask", "installs packages", "pip* install, pip* download, python* -m pip install, conda install"),
+    ("ask", "installs packages", "uv add, uv sync, uv pip install, uv tool, poetry add, poetry install"),
+    ("ask", "installs packages", "npm install, npm i, npm ci, yarn add, yarn install, pnpm install"),
+    ("ask", "installs packages", "cargo install, cargo add, go get, go install, gem install"),
+    ("ask", "installs packages", "bundle install, apt*, yum, dnf, apk, brew"),
+    ("ask", "reaches the network", "curl, wget, ssh, scp, sftp, rsync, nc, ncat, socat"),
+    ("ask", "reaches the network", "git fetch, git pull, git clone, git ls-remote, git submodule update"),
+    ("ask", "controls other machines", "docker, podman, kubectl, helm, terraform, aws, gcloud, az"),
 )
-INTERPRETERS = SHELLS | {"python", "python3", "perl", "ruby", "node"}
-FETCHERS = frozenset({"curl", "wget", "aria2c", "http", "https", "ftp", "nc", "ncat"})
-CHANGES = frozenset(
-    {"rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp"}
+"""Programs that are of no use inside the sandbox, or speak to the world."""
+BUILT_IN: tuple[Rule, ...] = tuple(
+    Rule(action=action, program=program, arguments=tuple(arguments), why=why, network=action == "ask")
+    for action, why, patterns in _PROGRAMS
+    for program, *arguments in map(str.split, patterns.split(", "))
 )
-"""Programs that change the files they are told."""
+_INTERPRETERS = SHELLS | {"python", "python3", "perl", "ruby", "node"}
 
 
 def find_built_in_rule(run: ProgramRun, *, root: str, is_sandboxed: bool = False) -> Rule | None:
     """Return the built-in rule for a program; `root` is the directory that commands start in."""
-    if is_sandboxed and run.names[0] == "npx" and _is_installed(run, root):
-        return None
-    if found := select_rule(BUILT_IN, run):
-        return found
-    name = run.names[0]
-    outside = [argument for argument in run.arguments if may_leave_root(argument, root)]
-    if name in CHANGES and any(not (is_sandboxed and SCRATCH.fullmatch(argument)) for argument in outside):
-        return Rule(
-            action="deny" if name in ("rm", "shred") else "ask",
-            program=name,
-            why="reaches outside of the repository",
-        )
-    return None
+    is_removal = not is_sandboxed and bool({"rm", "shred"} & run.names)
+    if is_removal and any(may_leave_root(argument, root) for argument in run.arguments):
+        return Rule(action="deny", program="rm", why="reaches outside of the repository")
+    return select_rule(BUILT_IN, run)
 
 
-def _is_installed(run: ProgramRun, root: str) -> bool:
-    """Tell whether npx runs a program of the project's own `node_modules`."""
-    name = run.arguments[0] if run.arguments else "/"
-    return run.sure and "/" not in name and Path(root, "node_modules", ".bin", name).exists()
-
-
-def pipes_download_into_shell(found: Sequence[ProgramRun]) -> bool:
+def pipes_download_into_shell(runs: Sequence[ProgramRun]) -> bool:
     """Tell whether something from the network is piped into a shell or an interpreter."""
-    fed = any(INTERPRETERS & set(run.names) and _reads_input(run) for run in found)
-    return fed and any(FETCHERS & set(run.names) for run in found)
-
-
-def _reads_input(run: ProgramRun) -> bool:
-    return all(argument in ("-", "-s", "-x", "-e") for argument in run.arguments)
-
-
-def depends_on_arguments(rules: Iterable[Rule], run: ProgramRun) -> bool:
-    """Tell whether any rule, set or built in, judges this program by its arguments."""
-    return bool({*CHANGES, *INTERPRETERS} & set(run.names)) or any(
-        rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names)
-        for rule in (*rules, *BUILT_IN)
+    is_fed = any(
+        _INTERPRETERS & run.names and {"-", "-s", "-x", "-e"}.issuperset(run.arguments) for run in runs
     )
+    return is_fed and any({"curl", "wget", "nc", "ncat"} & run.names for run in runs)
 
 
 def may_leave_root(argument: str, root: str) -> bool:

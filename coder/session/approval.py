@@ -15,15 +15,13 @@ from coder.core.values import Value
 from coder.files.regular_files import is_within
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import (
-    SCRATCH,
+    BUILT_IN,
+    UNKNOWN,
     Action,
     Mode,
-    ParsedCommand,
     ProgramRun,
     Rule,
-    depends_on_arguments,
     find_built_in_rule,
-    find_program_runs,
     may_leave_root,
     parse_command,
     pipes_download_into_shell,
@@ -69,7 +67,7 @@ def decide_server_tool(rights: Permissions, name: str) -> PermissionDecision:
 
     What a server says of its tools, such as that they only read, decides nothing.
     """
-    rule = select_rule(rights.rules, ProgramRun(names=(name,)))
+    rule = select_rule(rights.rules, ProgramRun(words=(name,)))
     if rule is not None and rule.action == "deny":
         return PermissionDecision(action="deny", why=rule.why)
     is_asked = rule is not None and rule.action == "ask"
@@ -86,117 +84,61 @@ def decide_command(
     rights: Permissions, command: str, *, root: Path, network: bool = False
 ) -> PermissionDecision:
     """Decide whether a shell command may run in `root`; `network` tells if it is meant to use the network."""
-    parsed_command = parse_command(command)
-    runs_found, uncertainty = find_program_runs(parsed_command)
-    resolved_runs = [_resolve_program(run, root, rights.which) for run in runs_found]
-    matching_rules = [_find_rule(rights, run, root) for run in resolved_runs]
-    if denial := _denial_reason(resolved_runs, matching_rules):
-        return PermissionDecision(action="deny", why=denial)
-    doubts = [*([uncertainty] if uncertainty else []), *_unsafe_redirections(parsed_command, rights, root)]
-    if any(not run.known and depends_on_arguments(rights.rules, run) for run in resolved_runs):
-        doubts.append("an argument is only known when it runs")
-    ask_reasons = dict.fromkeys(rule.why for rule in matching_rules if rule and rule.action == "ask")
-    is_allowed = bool(matching_rules) and all(
-        rule is not None and rule.action == "allow" for rule in matching_rules
-    )
-    needs_network = network or any(rule.network for rule in matching_rules if rule)
-    network_is_allowed = is_allowed and any(rule.network for rule in matching_rules if rule)
-    reasons = [
-        *ask_reasons,
-        *doubts,
-        *(["wants the network"] if network and not network_is_allowed and not ask_reasons else []),
+    parsed = parse_command(command)
+    runs = [_find_file(run, root, rights.which) for run in parsed.runs]
+    rules = [
+        select_rule(rights.rules, run)
+        or find_built_in_rule(run, root=str(root), is_sandboxed=rights.is_sandboxed)
+        for run in runs
     ]
-    runs_without_asking = rights.mode == "full" or (
-        not reasons and (is_allowed or (rights.is_sandboxed and rights.mode != "ask"))
+    if pipes_download_into_shell(runs):
+        return PermissionDecision(action="deny", why="feeds a shell with what comes from the network")
+    for rule in rules:
+        if rule is not None and rule.action == "deny":
+            return PermissionDecision(action="deny", why=rule.why)
+    reasons = dict.fromkeys(rule.why for rule in rules if rule and rule.action == "ask")
+    doubts = [parsed.unsure] if parsed.unsure else []
+    if any(rule.may_match(run) for run in runs if not run.is_literal for rule in (*rights.rules, *BUILT_IN)):
+        doubts.append("an argument is only known when it runs")
+    doubts += [f"reads {name}" for name in parsed.files if is_read_denied(name)]
+    is_plain = (
+        not (doubts or parsed.assignments)
+        and all(run.is_literal for run in runs)
+        and not any(UNKNOWN in name or may_leave_root(name, str(root)) for name in parsed.files)
     )
-    if runs_without_asking:
+    is_allowed = is_plain and bool(runs) and all(rule and rule.action == "allow" for rule in rules)
+    has_network_rule = any(rule.network for rule in rules if rule)
+    needs_network = network or has_network_rule
+    if network and not reasons and not (is_allowed and has_network_rule):
+        doubts.append("wants the network")
+    reasons.update(dict.fromkeys(doubts))
+    is_held = rights.is_sandboxed and rights.mode != "ask"
+    if rights.mode == "full" or (not reasons and (is_allowed or is_held)):
         return PermissionDecision(action="allow", network=needs_network)
     why = "; ".join(reasons) or ("runs a program" if rights.is_sandboxed else "runs without a sandbox")
     if rights.mode == "read-only":
         return PermissionDecision(action="deny", why=f"{why}: the mode read-only does not allow that")
-    is_certain = not doubts and all(run.sure for run in resolved_runs)
-    return PermissionDecision(
-        action="ask",
-        why=why,
-        network=needs_network,
-        rules=_exact_rules(resolved_runs, needs_network) if is_certain else (),
-    )
-
-
-def _denial_reason(runs_found: Sequence[ProgramRun], matching_rules: Sequence[Rule | None]) -> str:
-    """Return why these runs are never allowed; empty if they may be."""
-    if pipes_download_into_shell(runs_found):
-        return "feeds a shell with what comes from the network"
-    return next((rule.why for rule in matching_rules if rule and rule.action == "deny"), "")
-
-
-def _find_rule(rights: Permissions, run: ProgramRun, root: Path) -> Rule | None:
-    user_rule = select_rule(rights.rules, run)
-    return user_rule or find_built_in_rule(run, root=str(root), is_sandboxed=rights.is_sandboxed)
-
-
-def _unsafe_redirections(parsed_command: ParsedCommand, rights: Permissions, root: Path) -> list[str]:
-    """Return redirections that forbid running without asking, whatever programs the command starts."""
-    doubts = []
-    for redirection in (
-        redirection for simple in parsed_command.commands for redirection in simple.redirections
-    ):
-        target = redirection.target
-        is_scratch = rights.is_sandboxed and SCRATCH.fullmatch(target.text) is not None
-        is_unsafe = not is_scratch and (
-            not target.sure or may_leave_root(target.text, str(root)) or is_read_denied(target.text)
-        )
-        if is_unsafe or (redirection.writes and rights.mode == "read-only"):
-            scratch = (
-                ": scratch files belong in $TMPDIR" if rights.is_sandboxed and redirection.writes else ""
-            )
-            doubts.append(f"{'writes to' if redirection.writes else 'reads'} {target.text}{scratch}")
-    return doubts
-
-
-def _resolve_program(run: ProgramRun, root: Path, which: FindProgram) -> ProgramRun:
-    """Return the run with the names its program goes by, and whether the project brings the program along."""
-    typed_name = run.names[0]
-    name = typed_name.rpartition("/")[2]
-    path = root / typed_name if "/" in typed_name else Path(which(typed_name) or typed_name)
-    real_path = Path(os.path.realpath(path))
-    path_on_search_path = which(name)
-    is_own = (
-        is_within(path, root)
-        or path_on_search_path is None
-        or os.path.realpath(path_on_search_path) != str(real_path)
-    )
-    has_outward_link = any(_is_link_out(argument, root) for argument in run.arguments)
-    return run.model_copy(
-        update={"names": (name, real_path.name), "own": is_own, "sure": run.sure and not has_outward_link}
-    )
-
-
-def _is_link_out(argument: str, root: Path) -> bool:
-    """Tell whether the argument is a repository path that resolves to outside of it, or to a private file."""
-    if argument.startswith("-") or len(argument) > 1000 or "\0" in argument:
-        return False
-    if not os.path.lexists(root / argument):
-        return False
-    real_path = os.path.realpath(root / argument)
-    return not is_within(real_path, root) or is_read_denied(
-        os.path.relpath(real_path, os.path.realpath(root))
-    )
-
-
-def _exact_rules(runs_found: Sequence[ProgramRun], network: bool) -> tuple[Rule, ...]:
-    """Return rules that allow exactly these runs and no others."""
-    return tuple(
+    exact_rules = tuple(
         Rule(
             action="allow",
-            program=escape(run.names[0]),
+            program=escape(run.words[0]),
             arguments=tuple(map(escape, run.arguments)),
             why="as you have said before",
-            network=network,
+            network=needs_network,
         )
-        for run in runs_found
-        if not run.own
+        for run in runs
+        if is_plain and not run.is_own
     )
+    return PermissionDecision(action="ask", why=why, network=needs_network, rules=exact_rules)
+
+
+def _find_file(run: ProgramRun, root: Path, which: FindProgram) -> ProgramRun:
+    """Return the run with the name of the file that it starts, and whether the project brings it along."""
+    program = run.words[0]
+    path = which(program) if "/" not in program else str(root / program)
+    is_own = path is None or "/" in program or is_within(Path(path), root)
+    file = Path(os.path.realpath(path or program)).name
+    return run.model_copy(update={"file": file, "is_own": is_own})
 
 
 Reply = TypeVar("Reply", events.Answer, events.Decide, events.Amend)
