@@ -408,7 +408,7 @@ class BaseTests:
             )
             return text if known > seconds else ""
         tests = len(find_tests(tree))
-        text = f"{tests:,} test functions are too many to run first: only those that a change needs will run."
+        text = f"How long {tests:,} tests take is not known, so only those that a change needs will run."
         return text if tests > seconds * TESTS_PER_SECOND else ""
 
     def complete(self, before: TestReport, after: TestReport, tests: Sequence[str], runs: Runs) -> TestReport:
