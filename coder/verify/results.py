@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -589,7 +590,9 @@ _MISSING_NAMES = {
 _LOADER_ERROR = re.compile(r"(?P<type>\w*Error)(?: \[\w+\])?: ")
 """How the message of a test file that could not be loaded begins where an exception was raised."""
 _WORD = re.compile(r"[^\W\d]\w*")
-_SIGNATURE = re.compile(r"\bdef (\w+)\(([^)]*)")
+_DEFINED = re.compile(rf"(?<![\w.]){_WORD.pattern}|(?<=\.){_WORD.pattern}(?=\s*=[^=])")
+"""Words of a source other than attributes that it reads."""
+_SIGNATURE = re.compile(r"\bdef (\w+)\((.{0,2000}?)\)\s*(?:->|:)", re.DOTALL)
 
 
 def find_missing_name(failure: Failure) -> str:
@@ -612,13 +615,16 @@ def find_missing_name(failure: Failure) -> str:
 def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
     """Return the names that sources define in `new` and not in `old`, both by path.
 
-    Any word counts that a source did not have; `name()` is a function of Python with other parameters.
+    Any word counts that a source did not have, or had in fewer places, as a method of another class, other
+    than an attribute that is read; `name()` is a function of Python with other parameters.
     """
     names: set[str] = set()
     for path, text in new.items():
         before = old.get(path, "")
         names |= find_words(text) - find_words(before)
-        names |= {f"{name}()" for name, _ in {*_SIGNATURE.findall(text)} - {*_SIGNATURE.findall(before)}}
+        names |= {*(Counter(_DEFINED.findall(text)) - Counter(_DEFINED.findall(before)))}
+        signatures = Counter(_SIGNATURE.findall(text)) - Counter(_SIGNATURE.findall(before))
+        names |= {f"{name}()" for name, _ in signatures}
         if path not in old:
             names |= {PurePosixPath(path).stem, PurePosixPath(path).parent.name}
     return frozenset(names - {""})

@@ -228,9 +228,25 @@ def test_missing_name_that_change_adds_is_right_reason(type_: str, message: str,
 
 
 def test_added_names_are_new_words_modules_and_signatures() -> None:
-    words = {"keep", "split()", "False", "parts", "join", "join()", "items"}
+    words = {"keep", "split()", "False", "parts", "def", "join", "join()", "items"}
     assert find_added_names(OLD, {"items.py": NEW["items.py"]}) == words
     assert {"joining", "shop", "Joiner", "__init__()"} <= find_added_names(OLD, NEW)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("class B: pass", "class B:\n    def close(self): pass", "close"),
+        ("def post(url): pass", "def post(url, timeout=1): pass", "timeout"),
+        ("def post(url=()): pass", "def post(url=(), timeout=1) -> None: pass", "post()"),
+        ("class B: pass", "class B:\n    def __init__(self): self.limit = 1", "limit"),
+    ],
+)
+def test_a_name_that_stands_elsewhere_is_added_where_it_was_not(old: str, new: str, name: str) -> None:
+    rest = "class A:\n    limit = 1\n    def close(self, timeout=1): return timeout\n"
+    added = find_added_names({"m.py": f"{rest}{old}\n"}, {"m.py": f"{rest}{new}\n"})
+    assert name in added
+    assert "close" not in find_added_names({"m.py": rest}, {"m.py": f"{rest}A().close()\n"})
 
 
 @pytest.mark.parametrize(
