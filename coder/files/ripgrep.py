@@ -48,7 +48,7 @@ class Hit:
     line: int
     text: str
     spans: tuple[tuple[int, int], ...] = ()
-    """Matched ranges of the text; empty for a context line."""
+    """Range of the text that matched first; empty for a context line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,7 +304,8 @@ def parse_hit(record: bytes) -> Hit | None:
         return None
     raw = _bytes(data["lines"]).partition(b"\n")[0].removesuffix(b"\r")
     spans = tuple(
-        (len(_text(raw[: match["start"]])), len(_text(raw[: match["end"]]))) for match in data["submatches"]
+        (len(_text(raw[: match["start"]])), len(_text(raw[: match["end"]])))
+        for match in data["submatches"][:1]  # a line of minified code has thousands
     )
     path = os.fsdecode(_bytes(data["path"])).removeprefix("./")
     return Hit(path=path, line=data["line_number"], text=_text(raw), spans=spans)

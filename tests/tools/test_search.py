@@ -1,5 +1,6 @@
 """Output of `search`, how it narrows, and the requests it refuses."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,13 @@ def test_can_be_narrowed_by_path_glob_and_case(tmp_path: Path) -> None:
         "2 matches in tests/test_box.py\n"
     )
     assert call_tool(search, space, pattern="Box().", literal=True).startswith("1 match")
+
+
+def test_thousands_of_matches_in_one_line_take_no_time(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"bundle.js": ";".join(["f(a)"] * 200_000), "a.py": "f(a)\n"})
+    started = time.monotonic()
+    assert call_tool(search, space, pattern="f(", literal=True).startswith("2 matches in 2 files\n")
+    assert time.monotonic() - started < 10  # a quarter of a second; it took minutes
 
 
 def test_names_enclosing_definition_once(tmp_path: Path) -> None:
