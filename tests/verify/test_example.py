@@ -314,6 +314,19 @@ def test_describes_no_code_that_is_no_example(tmp_path: Path, issue: str, answer
     assert describe(tmp_path, issue, answer) == ()
 
 
+def test_examples_find_their_own_source_and_classes(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    write(tmp_path, {"box.py": "import inspect, pickle\n"})
+    examples = IssueCode(find_project(tmp_path, sandbox=sandbox, environment={}), sandbox, sandbox.scratch)
+    own = "```\nimport box\n\ndef one():\n    return 1\n\nbox.inspect.getsource(one).split()[-1]\n```\n"
+    pickled = (
+        "```\nimport box\n\nclass Two:\n    pass\n\ntype(box.pickle.loads(box.pickle.dumps(Two())))\n```\n"
+    )
+    assert [answer.partition("` ")[2] for answer in examples.describe(tmp_path, own + pickled)] == [
+        "gives '1'",
+        "gives <class '__main__.Two'>",
+    ]
+
+
 def test_examples_are_imported_from_where_they_are_defined(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     write(tmp_path, {**FILES, "pyproject.toml": "[project]\nname = 'shop'\nversion = '1'\n"})
     project = find_project(tmp_path, sandbox=sandbox, environment={})

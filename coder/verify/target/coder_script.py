@@ -13,22 +13,28 @@ import importlib
 import io
 import itertools
 import json
+import linecache
 import os
 import signal
 import sys
 import time
 import traceback
 from pathlib import Path
-from types import GeneratorType
+from types import GeneratorType, ModuleType
 from typing import Any
 
 MOST_ITEMS = 30
 """Items that are taken of a generator."""
+SOURCE = "the issue"
+"""File name of the code."""
 
 
 def print_answers(request: dict[str, Any]) -> None:
     """Execute pieces of code among the imported names, each in a fork of its own, and print their answers."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+    # Pickles, type hints and data classes look names up in the module that is called `__main__`.
+    sys.modules["__main__"] = main = ModuleType("__main__")
+    main.__file__ = SOURCE
+    names = vars(main)
     for statement in request["imports"]:
         with contextlib.suppress(BaseException):
             exec(statement, names)
@@ -58,8 +64,9 @@ def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any], end: fl
 
 def answer(text: str, names: dict[str, Any], modules: list[Any]) -> dict[str, Any]:
     """Return what a piece of code gives or raises; `names` lack some that the modules define."""
-    module = ast.parse(text, "the issue")
-    code = compile(module, "the issue", "exec")
+    module = ast.parse(text, SOURCE)
+    code = compile(module, SOURCE, "exec")
+    linecache.cache[SOURCE] = (len(text), None, text.splitlines(keepends=True), SOURCE)
     for imported in modules:
         missing = [name for name in code.co_names if name not in names and hasattr(imported, name)]
         names.update({name: getattr(imported, name) for name in missing})
@@ -67,9 +74,9 @@ def answer(text: str, names: dict[str, Any], modules: list[Any]) -> dict[str, An
     error, shown, type_name, printed = None, "", "", io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            exec(compile(module, "the issue", "exec"), names)
+            exec(compile(module, SOURCE, "exec"), names)
             if last:
-                value = eval(compile(ast.Expression(last.value), "the issue", "eval"), names)
+                value = eval(compile(ast.Expression(last.value), SOURCE, "eval"), names)
                 if isinstance(value, GeneratorType):
                     value = list(itertools.islice(value, MOST_ITEMS))
                 shown = repr(value)
