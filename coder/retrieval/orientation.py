@@ -270,7 +270,9 @@ def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: ReachingTest
     except ToolError:
         return ""
     around = enclosing_definitions(test.line, (*find_cases(source.text), *snapshot.definitions(test.path)))
-    start, end = (around[-1].start, around[-1].end) if around else (test.line, len(source.lines))
+    tests = [item for item in around if item.kind == "test" or item.bare_name.startswith("test")]
+    whole = (tests or around)[-1:]
+    start, end = (whole[0].start, whole[0].end) if whole else (test.line, len(source.lines))
     shown = set(range(start, min(end, start + LONGEST_TEST - 1) + 1)) | {test.line}
     view = _FileView(path=path, source=source, definitions=(), shown=shown)
     names = ", ".join(dict.fromkeys(name.local_name for name in snapshot.imports(test.path)))

@@ -210,7 +210,7 @@ def test_never_cuts_the_place(tmp_path: Path, lines: int, shown: set[int]) -> No
 def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
     tests = (
         "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n"
-        "    assert Cart().total_price(coupon=3) == 0\n"
+        "    def price():\n        return Cart().total_price(coupon=3)\n\n"
     )
     tests += "    assert Cart()\n" * 20
     rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
@@ -222,10 +222,12 @@ def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
         tmp_path, files, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price."
     )
     assert overview.split("A test of it:\n\n")[1].splitlines() == [
-        "tests/test_cart.py, 64 lines",
+        "tests/test_cart.py, 66 lines",
         "    7| def test_total_price():",
-        "    8|     assert Cart().total_price(coupon=3) == 0",
-        *(f"{number:>5}|     assert Cart()" for number in range(9, 17)),
+        "    8|     def price():",
+        "    9|         return Cart().total_price(coupon=3)",
+        "   10| ",
+        *(f"{number:>5}|     assert Cart()" for number in range(11, 17)),
         "The file imports pytest, Cart",
         "",
         "Tests named alike: tests/test_cart.py",
