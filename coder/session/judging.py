@@ -165,11 +165,11 @@ async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -
 
 
 async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
-    opening = f"Tests cannot run: {package}"
-    if _was_asked(context, f"{opening} "):
+    opening = f"Tests need `{package}`"
+    if _was_asked(context, opening):
         return False  # it was refused before, or could not be installed
     imported = f" (imported as {module})" if module not in ("", package) else ""
-    lacking = f"{opening}{imported} is not installed for the project's interpreter."
+    lacking = f"{opening}{imported}, which is not installed for the project's interpreter."
     if context.installs_packages or not context.approval.attended:
         course = (
             "It is installed into an environment of coder's own; yours stays as it is."

@@ -115,6 +115,6 @@ def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:
 
     was_installed, questions = asyncio.run(scenario())
     assert was_installed and installer.installed == ["PyYAML"]
-    assert "PyYAML (imported as yaml) is not installed" in questions[0]
-    assert "invented is not installed" in questions[1]
+    assert "need `PyYAML` (imported as yaml), which is not installed" in questions[0]
+    assert "need `invented`, which is not installed" in questions[1]
     assert not asyncio.run(offer_packages(context, {"invented": ""}))  # and does not ask again
