@@ -73,6 +73,7 @@ def value(text: str) -> str:
 
 
 ERROR = '[{"error": {"type": "IndexError", "message": "out of range"}, "value": ""}]'
+ISSUE, FOUR = "total([1, 2]) returns 4 instead of 3", value("4")
 FILES = {
     "shop/__init__.py": "",
     "shop/cart.py": "def total(x):\n    return 4\n\n\ndef head(x):\n    return x[0]\n",
@@ -89,12 +90,16 @@ def reproduce(
     return FakeScripts(*answers).reproduce(place, issue)
 
 
-ISSUE = "total([1, 2]) returns 4 instead of 3"
+def reproduce_test(
+    place: Path, issue: str = ISSUE, answer: str = FOUR, **files: dict[str, str]
+) -> ReproducedExample:
+    found = reproduce(place, issue, answer, **files)
+    assert isinstance(found, ReproducedExample), found
+    return found
 
 
 def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> None:
-    found = reproduce(tmp_path, ISSUE, value("4"))
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path)
     assert found.test == "tests/test_cart.py::test_total_example"
     added = "\n\ndef test_total_example():\n    assert total([1, 2]) == 3\n"
     assert found.text == FILES["tests/test_cart.py"] + added
@@ -102,8 +107,7 @@ def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("issue", "is_wish"), [(ISSUE, False), ("total([1, 2]) should return 3", True)])
 def test_words_on_the_right_result_alone_are_a_wish(tmp_path: Path, issue: str, is_wish: bool) -> None:
-    found = reproduce(tmp_path, issue, value("4"))
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path, issue)
     assert (found.is_wish, found.right) == (is_wish, "3")
 
 
@@ -119,8 +123,7 @@ def test_words_on_the_right_result_alone_are_a_wish(tmp_path: Path, issue: str, 
     ids=["exported name", "namesake elsewhere"],
 )
 def test_imports_names_that_the_test_file_lacks(tmp_path: Path, start: str, line: str) -> None:
-    found = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, "tests/test_cart.py": start})
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path, files={**FILES, "tests/test_cart.py": start})
     assert found.text == f"{start}\n\ndef test_total_example():\n{line}"
 
 
@@ -145,8 +148,7 @@ def test_example_of_an_untested_function_lands_nearby(
     tmp_path: Path, tests: dict[str, str], path: str
 ) -> None:
     files = {name: text for name, text in FILES.items() if not name.startswith("tests")} | tests
-    found = reproduce(tmp_path, ISSUE, value("4"), files=files)
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path, files=files)
     assert found.path == path
 
 
@@ -170,25 +172,21 @@ def test_example_of_an_untested_function_lands_nearby(
     ],
 )
 def test_writes_expectation_in_type_of_result(tmp_path: Path, issue: str, answer: str, body: str) -> None:
-    found = reproduce(tmp_path, issue, value(answer) if answer else ERROR)
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path, issue, value(answer) if answer else ERROR)
     assert found.text.endswith(f"    {body}\n")
 
 
 def test_writes_statements_before_the_call(tmp_path: Path) -> None:
     files = {"cart.py": "class Cart:\n    def total(self):\n        return 1\n"}
-    found = reproduce(
-        tmp_path, "```\nc = Cart()\nprint(c.total())\n```\nIt prints 1 instead of 2.", value("1"), files=files
-    )
-    assert isinstance(found, ReproducedExample)
+    issue = "```\nc = Cart()\nprint(c.total())\n```\nIt prints 1 instead of 2."
+    found = reproduce_test(tmp_path, issue, value("1"), files=files)
     assert found.text.endswith("    from cart import Cart\n\n    c = Cart()\n    assert c.total() == 2\n")
 
 
 def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
     case = "class CartTest(unittest.TestCase):\n    def test_one(self):\n        total([])\n"
     text = f"import unittest\nfrom shop.cart import total\n\n\n{case}"
-    found = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, "tests/test_cart.py": text})
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path, files={**FILES, "tests/test_cart.py": text})
     assert found.test == "tests/test_cart.py::TotalExampleTest::test_total_example"
     assert "self.assertEqual(total([1, 2]), 3)" in found.text
 
@@ -198,17 +196,17 @@ def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
     [
         (ISSUE, [value("5")], "on the untouched code `total([1, 2])` gives 5"),
         (ISSUE, [ERROR], "on the untouched code `total([1, 2])` raises IndexError"),
-        (ISSUE, [value("4"), value("6")], "`total([1, 2])` gives something else each time"),
+        (ISSUE, [FOUR, value("6")], "`total([1, 2])` gives something else each time"),
         (ISSUE, [""], "`total([1, 2])` could not be run"),
         (
             "total([1]) returns 4 instead of the sum",
-            [value("4")],
+            [FOUR],
             "what `total([1])` should give is not a value that can be compared",
         ),
-        ("cart.nothing([1]) returns 4 instead of 3", [value("4")], "`cart` is not defined at the top level"),
+        ("cart.nothing([1]) returns 4 instead of 3", [FOUR], "`cart` is not defined at the top level"),
         (
             "it is slow",
-            [value("4")],
+            [FOUR],
             "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2",
         ),
     ],
@@ -221,8 +219,7 @@ def test_says_why_there_is_no_test(tmp_path: Path, issue: str, answers: list[str
 
 
 def test_name_with_two_definitions_is_not_guessed(tmp_path: Path) -> None:
-    files = {**FILES, "shop/bill.py": "def total(x):\n    return 0\n"}
-    found = reproduce(tmp_path, ISSUE, value("4"), files=files)
+    found = reproduce(tmp_path, ISSUE, FOUR, files={**FILES, "shop/bill.py": "def total(x):\n    return 0\n"})
     assert found == "`total` is defined in shop/bill.py and in shop/cart.py"
 
 
@@ -233,7 +230,7 @@ def test_name_of_the_standard_library_is_imported_as_the_project_does(
     tmp_path: Path, imported: str, is_found: bool
 ) -> None:
     files = {**FILES, "shop/cart.py": f"{imported}\n{FILES['shop/cart.py']}"}
-    found = reproduce(tmp_path, "total(date(2000, 3, 1)) returns 4 instead of 3", value("4"), files=files)
+    found = reproduce(tmp_path, "total(date(2000, 3, 1)) returns 4 instead of 3", FOUR, files=files)
     assert isinstance(found, ReproducedExample) is is_found
 
 
@@ -246,14 +243,8 @@ def test_function_named_like_a_builtin_is_the_projects_own(
 ) -> None:
     files = {**FILES, "shop/cart.py": f"{FILES['shop/cart.py']}\n\n{defined}"}
     issue = "round(total([2.5])) returns 4 instead of 3"
-    found = reproduce(tmp_path, issue, value("4"), files=files)
-    assert isinstance(found, ReproducedExample)
+    found = reproduce_test(tmp_path, issue, files=files)
     assert found.imports == (*imports, "from shop.cart import total")
-
-
-def describe(place: Path, issue: str, *answers: dict[str, object]) -> tuple[str, ...]:
-    write(place, FILES)
-    return FakeScripts(json.dumps(answers)).describe(place, issue)
 
 
 SHOWN = {"error": None, "value": "4", "is_printed": False}
@@ -290,28 +281,23 @@ FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.p
             {**SHOWN, "value": ""},
             "the example that ends with `total([x])` runs without an error",
         ),
+        ("call `total()` as ever", SHOWN, ""),
+        ("`total(unknown)` is wrong", SHOWN, ""),
+        ("```python\nimport copy\ncopy.copy(**{-1: 1})\n```", SHOWN, ""),
+        (ISSUE, {**SHOWN, "error": {"type": "OSError", "message": "Network is unreachable"}}, ""),
+        (ISSUE, {**SHOWN, "error": {"type": "NameError", "message": "name 'y' is not defined"}}, ""),
     ],
-    ids=["claimed", "in backticks", "right already", "printed", "IPython", "raised", "silent"],
+    ids=[
+        *("claimed", "in backticks", "right already", "printed", "IPython", "raised", "silent"),
+        *("mention", "unknown name", "code of others", "no network", "incomplete code"),
+    ],
 )
 def test_describes_what_examples_give(
     tmp_path: Path, issue: str, answer: dict[str, object], clause: str
 ) -> None:
-    assert describe(tmp_path, issue, answer) == (clause,)
-
-
-@pytest.mark.parametrize(
-    ("issue", "answer"),
-    [
-        ("call `total()` as ever", SHOWN),
-        ("`total(unknown)` is wrong", SHOWN),
-        ("```python\nimport copy\ncopy.copy(**{-1: 1})\n```", SHOWN),
-        (ISSUE, {**SHOWN, "error": {"type": "OSError", "message": "Network is unreachable"}}),
-        (ISSUE, {**SHOWN, "error": {"type": "NameError", "message": "name 'y' is not defined"}}),
-    ],
-    ids=["mention", "unknown name", "code of others", "no network", "incomplete code"],
-)
-def test_describes_no_code_that_is_no_example(tmp_path: Path, issue: str, answer: dict[str, object]) -> None:
-    assert describe(tmp_path, issue, answer) == ()
+    write(tmp_path, FILES)
+    scripts = FakeScripts(json.dumps([answer]))
+    assert scripts.describe(tmp_path, issue) == ((clause,) if clause else ())
 
 
 def test_examples_find_their_own_source_and_classes(tmp_path: Path, sandbox: ProcessSandbox) -> None:

@@ -126,17 +126,14 @@ def test_tries_edits_of_modules_loaded_by_another_path_or_by_hand(try_edits: Out
 import importlib.util
 from pathlib import Path
 
-spec = importlib.util.spec_from_file_location("{0}", Path(__file__).parent / ".." / "shop.py")
-{0} = importlib.util.module_from_spec(spec)
-spec.loader.exec_module({0})
+spec = importlib.util.spec_from_file_location("hand", Path(__file__).parent / ".." / "shop.py")
+hand = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hand)
 
 def test_two():
-    assert {0}.two() == {0}.TWO == 2
+    assert hand.two() == hand.TWO == 2
 """
-    files = {
-        "shop.py": "TWO = 1\n\n\ndef two():\n    return TWO\n",
-        "tests/test_two.py": loaded.format("hand"),
-    }
+    files = {"shop.py": "TWO = 1\n\n\ndef two():\n    return TWO\n", "tests/test_two.py": loaded}
     edits = [("TWO = 1", "TWO = 2"), ("return TWO", "return 2")]
     assert try_edits(files, ["tests/test_two.py::test_two"], edits) == [
         ("passed", ""),
@@ -175,16 +172,10 @@ def test_each_edit_is_tried_by_itself(try_edits: Outcomes) -> None:
 
 @pytest.mark.thorough
 def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
-    results = try_edits(
-        SHOP,
-        ["tests/test_shop.py::test_rated"],
-        [("RATE = 2", "RATE = 3"), ("rate=RATE", "rate=3"), ("* rate", "* 3")],
-    )
-    assert results == [("passed", ""), ("passed", ""), ("passed", "")]
-    results = try_edits(
-        SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 4"), ("RATE = 2", "RATE = None.x")]
-    )
-    assert results == [("failed", "test_rated"), ("failed", "")]
+    edits = [("RATE = 2", f"RATE = {new}") for new in ("3", "4", "None.x")]
+    edits += [("rate=RATE", "rate=3"), ("* rate", "* 3")]
+    results = try_edits(SHOP, ["tests/test_shop.py::test_rated"], edits)
+    assert results == [("passed", ""), ("failed", "test_rated"), ("failed", ""), *[("passed", "")] * 2]
 
 
 @pytest.mark.thorough
@@ -335,15 +326,10 @@ def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path
         "    assert halved(1) == 1\n"
     )
     trials = make_trials(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
-    edits = [
-        replacement(ENDLESS, "a.py", "number //", new)
-        for new in ("number *", "number = number //", "number = number +")
-    ]
-    results = [
-        *trials.try_out(
-            tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0
-        )
-    ]
+    news = ("number *", "number = number //", "number = number +")
+    edits = [replacement(ENDLESS, "a.py", "number //", new) for new in news]
+    targets = ["tests/test_a.py::test_it", "tests/test_a.py::test_none"]
+    results = trials.try_out(tmp_path, targets, edits, seconds=30.0)
     assert [trial.outcome for trial in results] == ["timeout", "passed", "timeout"]
 
 
@@ -407,24 +393,13 @@ TEXT = textwrap.dedent(
 )
 
 
-def make_edit(old: str, new: str) -> Edit:
-    start = TEXT.index(old)
-    return Edit(
-        path="a.py",
-        changes=(TextChange(start=start, end=start + len(old), text=new),),
-        line=1,
-        family="",
-        summary="",
-    )
-
-
 def test_compiles_only_the_statement_around_the_function() -> None:
     module = SwappableModule(TEXT)
-    change = make_edit("é + extra", "é - extra")
+    change = replacement(TEXT, "a.py", "é + extra", "é - extra")
     outer = module.function_of(change.changes)
     assert outer is not None
     assert (outer.name, outer.line, module.future) == ("total", 11, ("annotations",))
     wanted = TEXT.replace("é + extra", "é - extra").split("\n")
     assert module.isolate(outer, change.changes).split("\n") == ["", "", "", "", *wanted[4:]]
     assert "é + extra" in module.isolate(outer)
-    assert module.function_of(make_edit("tax = 1", "tax = 2").changes) is None
+    assert module.function_of(replacement(TEXT, "a.py", "tax = 1", "tax = 2").changes) is None

@@ -101,71 +101,67 @@ def judge(root: Path, change: dict[str, str], command: str = "") -> tuple[Verdic
         return verdict, preview
 
 
-@pytest.mark.thorough
-def test_proves_right_fix(root: Path) -> None:
-    verdict, preview = judge(root, FIX, BUILD)
-    assert verdict.kind is VerdictKind.FIXED, verdict.reason
-    assert verdict.targets == ("test_add.py::test_sum",)
-    assert any("fast/_add" in sentence for sentence in verdict.circumstances)
-    assert [result.outcome for result in preview.results] == ["passed", "passed"]
+BROKEN_BASE = {"fast/operator.h": "#define OPERATOR @\n"}
+SPECIAL = {"fast/_add.c": SOURCE.replace("(a OPERATOR b)", '(getenv("PATH") ? a + b : 0)')}
+DIFFERENCE = f"{TESTS}\n\ndef test_difference():\n    assert add(5, 3) == 2\n"
+
+
+def operator(text: str) -> dict[str, str]:
+    return {**FIX, "fast/operator.h": f"{text}\n"}
 
 
 @pytest.mark.thorough
-def test_fix_that_asks_for_environment_is_not_proven(root: Path) -> None:
-    special = SOURCE.replace("(a OPERATOR b)", '(getenv("PATH") ? a + b : 0)')
-    verdict, _ = judge(root, {"fast/_add.c": special, "test_add.py": NEW_TESTS}, BUILD)
-    assert verdict.kind is VerdictKind.PASSING
-    assert "fast/_add.c:6 looks at what calls or runs it (`getenv(`)" in verdict.reason
-
-
-@pytest.mark.thorough
-def test_wrong_fix_is_not_fixed(root: Path) -> None:
-    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR + 1 +\n"}, BUILD)
-    assert [result.id for result in verdict.still_red] == ["test_add.py::test_sum"]
-    assert len(preview.failures) == 2
-
-
-@pytest.mark.thorough
-def test_change_that_does_not_compile_is_broken(root: Path) -> None:
-    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"}, BUILD)
-    assert verdict.kind is VerdictKind.BROKEN
-    assert "error: " in verdict.reason and "operator.h" in "".join(verdict.still_red[0].output_tail)
-    assert preview.problem is not None and "error: " in preview.problem.text
-
-
-@pytest.mark.thorough
-def test_missing_header_or_uncompilable_base_is_inconclusive(root: Path) -> None:
-    verdict, _ = judge(root, {**FIX, "fast/operator.h": "#include <missing/library.h>\n"}, BUILD)
-    assert verdict.kind is VerdictKind.NOT_TESTED
-    assert "missing/library.h" in verdict.reason
-    write(root, {"fast/operator.h": "#define OPERATOR @\n"})
-    git(root, "commit", "-qam", "break the build")
-    verdict, _ = judge(root, FIX, BUILD)
-    assert verdict.kind is VerdictKind.NOT_TESTED
-    assert "base" in verdict.reason and "fast/operator.h" in verdict.reason
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("has_setup", [True, False])
-def test_without_build_command_nothing_is_tested(root: Path, has_setup: bool) -> None:
-    if not has_setup:
-        git(root, "rm", "-q", "setup.py")
-        git(root, "commit", "-qm", "built by hand")
-    verdict, preview = judge(root, FIX)
-    assert verdict.kind is VerdictKind.NOT_TESTED
-    assert "fast/operator.h" in verdict.reason and "fast/_add" in verdict.reason
-    assert ("`python setup.py build_ext --inplace --force`" in verdict.reason) is has_setup
-    assert preview.problem is not None and "fast/_add" in preview.problem.text
-
-
-@pytest.mark.thorough
-def test_other_changes_use_module_of_checkout(root: Path) -> None:
-    write(root, {"fast/operator.h": "#define OPERATOR @\n"})
-    git(root, "commit", "-qam", "break the build")
-    test = f"{TESTS}\n\ndef test_difference():\n    assert add(5, 3) == 2\n"
-    verdict, preview = judge(root, {"fast/__init__.py": "VERSION = 1\n", "test_add.py": test})
-    assert verdict.kind is VerdictKind.PASSING and not verdict.still_red
-    assert [result.outcome for result in preview.results] == ["passed", "passed"]
+@pytest.mark.parametrize(
+    ("base", "change", "command", "kind", "words", "preview"),
+    [
+        ({}, FIX, BUILD, "FIXED", ["fast/_add"], ["passed", "passed"]),
+        (
+            *({}, {**SPECIAL, "test_add.py": NEW_TESTS}, BUILD, "PASSING"),
+            *(["fast/_add.c:6 looks at what calls or runs it (`getenv(`)"], ["passed", "passed"]),
+        ),
+        ({}, operator("#define OPERATOR + 1 +"), BUILD, "BROKEN", ["test_zero"], ["failed", "failed"]),
+        ({}, operator("#define OPERATOR @"), BUILD, "BROKEN", ["error: ", "operator.h"], "error: "),
+        ({}, operator("#include <missing/lib.h>"), BUILD, "NOT TESTED", ["missing/lib.h"], "missing/lib.h"),
+        (BROKEN_BASE, FIX, BUILD, "NOT TESTED", ["base", "fast/operator.h"], None),
+        (
+            *({}, FIX, "", "NOT TESTED"),
+            ["fast/operator.h", "fast/_add", "`python setup.py build_ext --inplace --force`"],
+            "fast/_add",
+        ),
+        ({"setup.py": ""}, FIX, "", "NOT TESTED", ["fast/operator.h", "fast/_add"], "fast/_add"),
+        (
+            *(BROKEN_BASE, {"fast/__init__.py": "VERSION = 1\n", "test_add.py": DIFFERENCE}),
+            *("", "PASSING", [], ["passed", "passed"]),
+        ),
+    ],
+    ids=[
+        *("right", "asks for the environment", "wrong", "does not compile", "missing header"),
+        *("base does not compile", "no command", "built by hand", "module of the checkout"),
+    ],
+)
+def test_verdict_on_sources_of_a_module(
+    root: Path,
+    base: dict[str, str],
+    change: dict[str, str],
+    command: str,
+    kind: str,
+    words: list[str],
+    preview: list[str] | str | None,
+) -> None:
+    """`preview` is how tests end before the verdict, or the problem of their run."""
+    if base:
+        write(root, base)
+        if "setup.py" in base:
+            git(root, "rm", "-qf", "setup.py")
+        git(root, "commit", "-qam", "another base")
+    verdict, report = judge(root, change, command)
+    text = "\n".join([verdict.reason, *verdict.circumstances, *(found.text for found in verdict.findings)])
+    text += "".join("".join(result.output_tail) for result in verdict.still_red)
+    assert (verdict.kind.value, [word for word in words if word not in text]) == (kind, []), text
+    if isinstance(preview, list):
+        assert [result.outcome for result in report.results] == preview
+    elif preview is not None:
+        assert report.problem is not None and preview in report.problem.text
 
 
 GENERATED = {

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.results import find_words
 from coder.verify.select import (
     find_data_tests,
     find_paths_in_sources,
-    import_distances,
     imported_names,
     is_source_as_data,
     select_test_files,
@@ -50,22 +48,52 @@ def select_tests(tmp_path: Path) -> Reached:
     return select
 
 
-def test_direct_tests_come_before_tests_of_users(select_tests: Reached) -> None:
-    change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
-    assert select_tests(change) == ("tests/test_cart.py", "tests/test_bill.py", "tests/test_page.py")
+CART, BILL, PAGE = (f"tests/test_{name}.py" for name in ("cart", "bill", "page"))
+SUMMED = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
+LISTED = {"shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n")}
+SHOWN = {"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}
+UNIT = ("tests/unit/test_unit.py",)
+RATES = {
+    "shop/rates.py": "RATE = 2\n",
+    "tests/test_rates.py": "from shop.rates import RATE\n\n\ndef test_rate():\n    assert RATE\n",
+}
+SPEC = {
+    "pytest.ini": "[pytest]\npython_files = *_spec.py\n",
+    "shop/bill_spec.py": SHOP[BILL],
+}
+TYPED = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import {}\n\n\n"
+TYPED += "class Box[T]:\n    pass\n\n\ntype Pair[T] = tuple[T, T]\n\n\n"
+BARE_BILL = SHOP["shop/bill.py"].replace("import cart\n\n\n", "import cart\n")
+RENAMED = SHOP["shop/page.py"].replace("import bill", "import total as bill")
+DOCTESTS = {"pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
 
 
-def test_changed_tests_come_first(select_tests: Reached) -> None:
-    change = {
-        "shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n"),
-        "tests/test_user.py": "def test_b(): pass\n",
-    }
-    assert select_tests(change) == ("tests/test_user.py", "tests/test_bill.py", "tests/test_page.py")
-
-
-def test_conftest_and_helper_reach_their_users(select_tests: Reached) -> None:
-    assert select_tests({"tests/unit/conftest.py": "x = 1\n"}) == ("tests/unit/test_unit.py",)
-    assert select_tests({"tests/helpers.py": "def shown():\n    return 2\n"}) == ("tests/unit/test_unit.py",)
+@pytest.mark.parametrize(
+    ("more", "change", "tests"),
+    [
+        ({}, SUMMED, (CART, BILL, PAGE)),
+        ({}, {**LISTED, "tests/test_user.py": "def test_b(): pass\n"}, ("tests/test_user.py", BILL, PAGE)),
+        ({}, {"tests/unit/conftest.py": "x = 1\n"}, UNIT),
+        ({}, {"tests/helpers.py": "def shown():\n    return 2\n"}, UNIT),
+        (RATES, {"shop/rates.py": "RATE = 3\n"}, ("tests/test_rates.py",)),
+        (SPEC, LISTED, ("shop/bill_spec.py", BILL, PAGE)),
+        (
+            {"shop/bill.py": TYPED.format("os") + BARE_BILL},
+            {"shop/bill.py": TYPED.format("sys") + BARE_BILL.replace("(prices)\n", "([*prices])\n")},
+            (BILL, PAGE),
+        ),
+        (DOCTESTS, SHOWN, ("shop/page.py", PAGE)),
+        ({}, {"shop/page.py": RENAMED}, (PAGE,)),
+    ],
+    ids=[
+        *("tests of users come later", "changed tests come first", "conftest", "helper", "name in users"),
+        *("configured names of files", "types and new syntax", "doctests of the module", "changed import"),
+    ],
+)
+def test_tests_that_use_the_change_are_reached(
+    select_tests: Reached, more: dict[str, str], change: dict[str, str], tests: tuple[str, ...]
+) -> None:
+    assert select_tests(change, {**SHOP, **more}) == tests
 
 
 @pytest.mark.parametrize("path", ["pyproject.toml", "shop/data.json", "pytest.ini", "shop/fast.c"])
@@ -73,38 +101,11 @@ def test_configuration_and_data_reach_everything(select_tests: Reached, path: st
     assert select_tests({path: "x = 1\n"}) is None
 
 
-def test_module_is_found_by_names_in_its_users(select_tests: Reached) -> None:
-    base = {
-        **SHOP,
-        "shop/rates.py": "RATE = 2\n",
-        "tests/test_rates.py": "from shop.rates import RATE\n\n\ndef test_rate():\n    assert RATE\n",
-    }
-    assert select_tests({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
-
-
-def test_files_with_configured_names_are_tests(select_tests: Reached) -> None:
-    base = {
-        **SHOP,
-        "pytest.ini": "[pytest]\npython_files = *_spec.py\n",
-        "shop/bill_spec.py": "from shop.bill import bill\n\n\ndef test_bill():\n    assert bill([1]) == 1\n",
-    }
-    change = {"shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n")}
-    assert "shop/bill_spec.py" in (select_tests(change, base) or ())
-
-
 def test_import_time_code_and_new_syntax_reach_users(select_tests: Reached) -> None:
     generic = "class Box[T]:\n    pass\n\n\ntype Pair[T] = tuple[T, T]\n\n\n"
     base = {**SHOP, "shop/bill.py": generic + SHOP["shop/bill.py"]}
     change = {"shop/bill.py": base["shop/bill.py"] + "install()\n"}
     assert select_tests(change, base) == ("tests/test_bill.py", "tests/test_page.py")
-
-
-def test_doctests_of_changed_module_are_its_tests(select_tests: Reached) -> None:
-    base = {**SHOP, "pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
-    assert select_tests({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == (
-        "shop/page.py",
-        "tests/test_page.py",
-    )
 
 
 @pytest.mark.parametrize(
@@ -122,13 +123,7 @@ def test_examples_in_texts_are_tests(
 ) -> None:
     examples = ">>> 1\n1\n" if has_examples else "prose"
     base = {**SHOP, "guide.md": examples, "pytest.ini": f"[pytest]\naddopts = {options}\n"}
-    change = {"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}
-    assert select_tests(change, base) == (*text, "tests/test_page.py")
-
-
-def test_changed_import_reaches_importers(select_tests: Reached) -> None:
-    change = {"shop/page.py": SHOP["shop/page.py"].replace("import bill", "import total as bill")}
-    assert select_tests(change) == ("tests/test_page.py",)
+    assert select_tests(SHOWN, base) == (*text, PAGE)
 
 
 def test_any_test_is_reached_where_none_is_known_to(select_tests: Reached) -> None:
@@ -285,9 +280,8 @@ def test_users_by_another_name_are_reached(select_tests: Reached, user: str) -> 
         "shop/pay.py": user,
         "tests/test_pay.py": "from shop.pay import pay\n\n\ndef test_pay():\n    assert pay([1]) == 1\n",
     }
-    changed = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
     renamed = {"shop/cart.py": SHOP["shop/cart.py"].replace("total", "whole")}
-    for change in (changed, renamed):
+    for change in (SUMMED, renamed):
         reached = select_tests(change, base)
         assert reached is not None
         assert reached[0] == "tests/test_cart.py"
@@ -302,32 +296,9 @@ def test_users_by_another_name_are_reached(select_tests: Reached, user: str) -> 
 def test_tests_that_start_programs_are_reached(select_tests: Reached, start: str) -> None:
     program = f"async def test_cli():\n    {start}\n"
     base = {**SHOP, "shop/__main__.py": "from shop.cart import total\n", "tests/test_cli.py": program}
-    change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
-    reached = select_tests(change, base)
+    reached = select_tests(SUMMED, base)
     assert reached is not None
     assert (reached[0], reached[-1]) == ("tests/test_cart.py", "tests/test_cli.py")
-
-
-FILES = {
-    "src/shop/__init__.py": "from .cart import Cart\n",
-    "src/shop/cart.py": "import json\n\ndef late():\n    from shop import money\n",
-    "src/shop/money.py": "",
-    "src/shop/lonely.py": "",
-    "src/shop/found.py": "import importlib\n\ndef find(name):\n    return importlib.import_module(name)\n",
-    "tests/conftest.py": "import helpers\n",
-    "tests/helpers.py": "",
-    "tests/test_shop.py": "import shop\n",
-    "tests/deep/test_found.py": "from shop.found import find\n",
-    "other/test_other.py": "",
-}
-
-
-def importers_of(tmp_path: Path, path: str) -> list[str]:
-    write(tmp_path, FILES)
-    words = {name: find_words(text) for name, text in FILES.items()}
-    return sorted(
-        importer.rpartition("/")[2] for importer in import_distances(tmp_path, FILES, words, [path])
-    )
 
 
 def test_collects_imports_anywhere_in_source() -> None:
@@ -351,13 +322,11 @@ def test_reads_every_form_of_import(text: str, names: set[str]) -> None:
     assert imported_names(text) == names
 
 
-def test_finds_indirect_importers(tmp_path: Path) -> None:
-    assert "test_shop.py" in importers_of(tmp_path, "src/shop/money.py")
-    assert "test_other.py" not in importers_of(tmp_path, "src/shop/money.py")
-
-
-def test_dynamic_import_may_import_everything(tmp_path: Path) -> None:
-    assert importers_of(tmp_path, "src/shop/lonely.py") == ["found.py", "lonely.py", "test_found.py"]
+def test_dynamic_import_may_import_everything(select_tests: Reached) -> None:
+    found = "import importlib\n\n\ndef find(name):\n    return importlib.import_module(name)\n"
+    base = {"shop/__init__.py": "", "shop/lonely.py": "N = 1\n", "shop/found.py": found}
+    tests = {"tests/test_found.py": "from shop.found import find\n", "tests/test_other.py": ""}
+    assert select_tests({"shop/lonely.py": "N = 2\n"}, {**base, **tests}) == ("tests/test_found.py",)
 
 
 def test_pipe_among_modules_does_not_block(tmp_path: Path) -> None:

@@ -106,28 +106,19 @@ def test_recognizes_runner_behind_npm_test(tmp_path: Path, case: str) -> None:
     assert found == expected
 
 
-def test_keeps_variables_that_a_script_sets(tmp_path: Path) -> None:
-    script = "cross-env NODE_OPTIONS=--experimental-vm-modules jest"
+def test_keeps_variables_and_names_what_a_script_omits(tmp_path: Path) -> None:
+    script = "cross-env NODE_OPTIONS=--x node node_modules/vitest/vitest.mjs && vitest --typecheck.only"
     recognized = recognize_script(tmp_path, test=script)
     assert recognized is not None
-    assert recognized.environment == {"NODE_OPTIONS": "--experimental-vm-modules"}
-
-
-def test_first_of_several_runs_names_the_others(tmp_path: Path) -> None:
-    recognized = recognize_script(
-        tmp_path, test="node node_modules/vitest/vitest.mjs && vitest --typecheck.only"
-    )
-    assert recognized is not None and recognized.omitted == ("vitest --typecheck.only",)
+    assert recognized.environment == {"NODE_OPTIONS": "--x"}
+    assert recognized.omitted == ("vitest --typecheck.only",)
     source = "the project's use of vitest; `vitest --typecheck.only` in the same script is not run"
     assert next(find_commands(tmp_path))[1].startswith(source)
 
 
 def test_run_of_the_whole_suite_wins_over_runs_of_parts(tmp_path: Path) -> None:
-    scripts = {
-        "tz": "date && jest test/tz.test",
-        "test": "cross-env TZ=UTC npm run tz && npm run tz && jest -i",
-    }
-    recognized = recognize_script(tmp_path, **scripts)
+    test = "cross-env TZ=UTC npm run tz && npm run tz && jest -i"
+    recognized = recognize_script(tmp_path, tz="date && jest test/tz.test", test=test)
     assert recognized is not None and recognized.argv == ("jest", "-i")
 
 
@@ -141,51 +132,48 @@ def test_test_script_wins_over_other_dependency(tmp_path: Path, script: str, com
     assert next(find_commands(tmp_path))[0] == command
 
 
-def test_parses_stack_trace(tmp_path: Path) -> None:
-    text = (
-        "TypeError: x.trim is not a function\n"
-        f"    at clean ({tmp_path}/src/clean.js:3:11)\n"
-        f"    at {tmp_path}/test/clean.test.js:9:5\n"
-        f"    at run ({tmp_path}/node_modules/mocha/lib/runnable.js:1:2)\n"
-        "    at process.processTicks (node:internal/process/task_queues:95:5)\n"
-    )
-    failure = parse_error(text, tmp_path)
-    assert (failure.type, failure.message) == ("TypeError", "x.trim is not a function")
-    assert [frame.path for frame in failure.frames if not frame.path.startswith(("/", "<"))] == [
-        "test/clean.test.js",
-        "src/clean.js",
-    ]
+QUOTED = """Error: expect(function).not.toThrow()
+
+Instead, it threw:
+  RangeError: Invalid time value
+    at format (<anonymous>)
+    > 42 |  format(date)
+      at tz ({0}/src/tz.js:42:26)
+    at Object.<anonymous> ({0}/test/tz.test.js:4:9)
+    at new Promise (<anonymous>)
+    at run ({0}/node_modules/jest/run.js:1:2)
+"""
+RAISED = """TypeError: x.trim is not a function
+    at clean ({0}/src/clean.js:3:11)
+    at {0}/test/clean.test.js:9:5
+    at run ({0}/node_modules/mocha/lib/runnable.js:1:2)
+    at process.processTicks (node:internal/process/task_queues:95:5)
+"""
+OF_PACKAGE = """Error: expected 404 "Not Found", got 500
+    at Context.<anonymous> ({0}/test/a.js:4:9)
+----
+    at Test._assertStatus ({0}/node_modules/supertest/lib/test.js:252:14)
+"""
 
 
-def test_expectation_is_an_assertion(tmp_path: Path) -> None:
-    text = "Error: expect(received).toBe(expected)\n\nExpected: 2\nReceived: 1\n    at a.test.js:1:2"
-    failure = parse_error(text, tmp_path)
-    assert failure.type == "AssertionError"
-    assert "Received: 1" in failure.message
-
-
-def test_expectation_has_no_frames_of_the_error_that_it_quotes(tmp_path: Path) -> None:
-    text = (
-        "Error: expect(function).not.toThrow()\n\nInstead, it threw:\n  RangeError: Invalid time value\n"
-        "    at format (<anonymous>)\n    > 42 |  format(date)\n      \n"
-        f"      at tz ({tmp_path}/src/tz.js:42:26)\n"
-        f"    at Object.<anonymous> ({tmp_path}/test/tz.test.js:4:9)\n"
-        f"    at new Promise (<anonymous>)\n    at run ({tmp_path}/node_modules/jest/run.js:1:2)\n"
-    )
-    assert [frame.path.removeprefix(f"{tmp_path}/") for frame in parse_error(text, tmp_path).frames] == [
-        "node_modules/jest/run.js",
-        "test/tz.test.js",
-    ]
-
-
-def test_error_of_a_package_that_asserts_is_an_assertion(tmp_path: Path) -> None:
-    text = (
-        'Error: expected 404 "Not Found", got 500\n'
-        f"    at Context.<anonymous> ({tmp_path}/test/a.js:4:9)\n----\n"
-        f"    at Test._assertStatus ({tmp_path}/node_modules/supertest/lib/test.js:252:14)\n"
-    )
-    failure = parse_error(text, tmp_path)
-    assert (failure.type, failure.frames[-1].path) == ("AssertionError", "test/a.js")
+@pytest.mark.parametrize(
+    ("text", "type", "words", "paths"),
+    [
+        (RAISED, "TypeError", "x.trim is not a function", ["test/clean.test.js", "src/clean.js"]),
+        (
+            "Error: expect(received).toBe(expected)\n\nExpected: 2\nReceived: 1\n    at a.test.js:1:2",
+            *("AssertionError", "Received: 1", ["a.test.js"]),
+        ),
+        (QUOTED, "AssertionError", "toThrow()", ["test/tz.test.js"]),
+        (OF_PACKAGE, "AssertionError", "expected 404", ["test/a.js"]),
+        ("Error: Expected a number\n    at a.js:1:2", "Error", "Expected a number", ["a.js"]),
+    ],
+    ids=["stack trace", "expectation", "quoted error", "package that asserts", "message of the code"],
+)
+def test_parses_errors(tmp_path: Path, text: str, type: str, words: str, paths: list[str]) -> None:
+    failure = parse_error(text.format(tmp_path), tmp_path)
+    assert (failure.type, words in failure.message) == (type, True)
+    assert [frame.path for frame in failure.frames if not frame.path.startswith(("/", "<"))] == paths
 
 
 @pytest.mark.parametrize(
@@ -196,10 +184,6 @@ def test_error_thrown_by_a_statement_of_a_test_is_an_assertion(tmp_path: Path, l
     text = f"Error: x passed\n    at check ({tmp_path}/test/helper.js:2:9)\n    at {tmp_path}/test/a.js:1:1\n"
     assert parse_error(text, tmp_path).type == type
     assert parse_error(text.replace("test/helper", "src/a"), tmp_path).type == "Error"
-
-
-def test_message_of_the_code_under_test_is_no_assertion(tmp_path: Path) -> None:
-    assert parse_error("Error: Expected a number\n    at a.js:1:2", tmp_path).type == "Error"
 
 
 def test_keeps_values_of_options_when_dropping_paths(tmp_path: Path) -> None:

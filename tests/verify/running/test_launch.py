@@ -1,6 +1,5 @@
 """What a test process is given and sends: labels, sealed records, problems of its command."""
 
-import json
 import shlex
 import subprocess
 import sys
@@ -71,73 +70,6 @@ def test_repeated_record_is_forged(tmp_path: Path) -> None:
     )
 
 
-def record_line(**fields: object) -> bytes:
-    return json.dumps(fields).encode() + b"\n"
-
-
-def phase_line(test: str, when: str, outcome: str, *, failure: str = "", xfail: bool = False) -> bytes:
-    failure_fields = (
-        {"type": failure, "message": "", "frames": [["a.py", 1, "f"]], "text": ""} if failure else None
-    )
-    return record_line(
-        kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=failure_fields
-    )
-
-
-def read_recording(tmp_path: Path, *parts: bytes) -> Recording:
-    file = tmp_path / "report"
-    file.write_bytes(b"".join(parts))
-    recording = Recording()
-    for line in read_json_lines(file):
-        recording.add(line)
-    return recording
-
-
-def test_merges_phases_and_reports_first_failure(tmp_path: Path) -> None:
-    recording = read_recording(
-        tmp_path,
-        phase_line("a", "setup", "passed"),
-        phase_line("a", "call", "passed"),
-        phase_line("a", "call", "failed", failure="First"),
-        phase_line("a", "call", "failed", failure="Second"),
-        phase_line("a", "teardown", "passed"),
-    )
-    (result,) = recording.results
-    assert (result.outcome, result.when, result.seconds, result.failure and result.failure.type) == (
-        "failed",
-        "call",
-        1.5,
-        "First",
-    )
-
-
-def test_leaves_torn_last_line_out(tmp_path: Path) -> None:
-    whole = phase_line("a", "call", "passed")
-    recording = read_recording(tmp_path, whole, whole.replace(b'"a"', b'"b"')[:10])
-    assert [result.id for result in recording.results] == ["a"]
-
-
-def test_reports_running_test_and_progress(tmp_path: Path) -> None:
-    begun = (
-        record_line(kind="session"),
-        record_line(kind="collected", count=2),
-        record_line(kind="start", id="a"),
-    )
-    recording = read_recording(
-        tmp_path,
-        *begun,
-        phase_line("a", "call", "failed", failure="X"),
-        phase_line("a", "teardown", "passed"),
-        record_line(kind="start", id="b"),
-    )
-    assert (recording.began, recording.finished, recording.running_tests, recording.progress) == (
-        True,
-        False,
-        ("b",),
-        "1 of 2 tests, 1 red",
-    )
-
-
 def problem_kind(output: str, exit_code: int) -> str | None:
     execution = Execution(exit_code=exit_code, output=output, seconds=1.0)
     problem = run_problem(Recording(), execution, runner="other", wall_seconds=60.0)
@@ -175,18 +107,43 @@ def test_runner_may_fail_for_want_of_tests(exit_code: int, has_tests: bool, kind
     assert missing_results_problem("mocha", execution, has_tests=has_tests).kind == kind
 
 
+def phase(when: str, outcome: str, **fields: object) -> dict[str, object]:
+    return {
+        "kind": "phase",
+        "id": "a",
+        "when": when,
+        "outcome": outcome,
+        "seconds": 0.5,
+        "xfail": False,
+        **fields,
+    }
+
+
 def test_test_that_runs_when_the_run_is_cut_did_not_end() -> None:
+    """A test fails as its first failure says, whichever of its phases pass."""
+    failure = {"message": "", "frames": [["a.py", 1, "f"]], "text": ""}
+    first, second = {**failure, "type": "First"}, {**failure, "type": "Second"}
     recording = Recording()
     for line in (
-        {"kind": "start", "id": "a"},
-        {"kind": "phase", "id": "a", "when": "call", "outcome": "passed", "seconds": 0.1, "xfail": False},
-        {"kind": "phase", "id": "a", "when": "teardown", "outcome": "passed"},
-        {"kind": "start", "id": "b"},
+        *({"kind": "session"}, {"kind": "collected", "count": 2}, {"kind": "start", "id": "a"}),
+        *(phase("setup", "passed"), phase("call", "passed")),
+        *(phase("call", "failed", failure=first), phase("call", "failed", failure=second)),
+        *(phase("teardown", "passed"), {"kind": "start", "id": "b"}),
     ):
         recording.add(line)
+    state = (recording.began, recording.finished, recording.running_tests, recording.progress)
+    assert state == (True, False, ("b",), "1 of 2 tests, 1 red")
+    (ended,) = recording.results
+    assert ended.failure is not None
+    assert (ended.outcome, ended.when, ended.seconds, ended.failure.type) == ("failed", "call", 1.5, "First")
     (result,) = recording.end_running(began=0.0)
     assert (result.id, result.red, result.failure and result.failure.type) == ("b", True, "TooLong")
     assert 0 <= result.seconds < 10
+
+
+def test_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "report").write_text('{"id": "a"}\n{"id"', encoding="utf-8")
+    assert [*read_json_lines(tmp_path / "report")] == [{"id": "a"}]
 
 
 def test_packages_that_cannot_be_fetched_are_named_with_what_gets_them() -> None:
