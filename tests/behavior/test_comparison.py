@@ -73,37 +73,58 @@ def test_finds_what_the_answers_show(
     assert rules(BehaviorComparison(base, change, passing=[GUARD])) == expected
 
 
-def test_states_of_an_object_are_no_inputs_around_the_tested_one() -> None:
-    states = {key(call, "state"): CallAnswer(text, TARGET, is_target=True) for call, text in MANY.items()}
-    base, change = side({"1": "2"}) | states, side({"1": "3"}) | states
-    assert rules(BehaviorComparison(base, change)) == []
+UNAFFECTED = {key("1"): CallAnswer("2", TARGET, is_target=True, is_affected=False)}
+STATES = {key(call, "state"): CallAnswer(text, TARGET, is_target=True) for call, text in MANY.items()}
 
 
-def test_shows_first_what_differs_in_another_way_than_the_tested_call() -> None:
-    base = side({"-1.3": "'-1 -3/10'"}, near={"-2.3": "'-2 -3/10'", "-0.30000": "'-3/10'"})
-    change = side({"-1.3": "'-1 3/10'"}, near={"-2.3": "'-2 3/10'", "-0.30000": "'3/10'"})
-    shown = [example.call for example in BehaviorComparison(base, change).report().examples]
-    assert shown == ["f(-1.3)", "f(-0.30000)", "f(-2.3)"]
+def test_says_nothing_where_the_answers_show_nothing() -> None:
+    """States of an object are no inputs around the tested one; no call enters the change; calls of targets
+    are missing; exceptions that the change raises are no accident.
+    """
+    base, change = side({"1": "2"}), side({"1": "3"})
+    assert rules(BehaviorComparison(base | STATES, change | STATES)) == []
+    assert rules(BehaviorComparison(UNAFFECTED, UNAFFECTED)) == []
+    assert rules(BehaviorComparison(base, base, is_cut=True)) == []
+    near, raising = ({key("9", "near"): CallAnswer(text, TARGET)} for text in ("9", "raises KeyError: 9"))
+    assert rules(BehaviorComparison(base | near, change | raising, raised=["KeyError"])) == []
 
 
-def test_shows_a_call_near_the_tested_one_that_fails_as_before() -> None:
-    base = side({"1": CRASH}, near={"2": CRASH, "3": "'3'"})
-    report = BehaviorComparison(base, side({"1": "'1'"}, near={"2": CRASH, "3": "'3'"})).report()
-    shown = [(example.call, example.before == example.after) for example in report.examples]
-    assert shown[:2] == [("f(1)", False), ("f(2)", True)]
+CRASHING = {"2": CRASH, "[10, 9]": "raises ValueError: of 9, 10", "33": CRASH}
 
 
-def test_shows_early_what_differs_without_the_fault_of_the_target() -> None:
-    near = {"2": CRASH, "[10, 9]": "raises ValueError: of 9, 10", "33": CRASH}
-    base, change = side({"1": CRASH}, near=near), side({"1": "'1'"}, near={**near, "2": "'2'", "33": "'33'"})
-    change[key("[10, 9]", "near")] = CallAnswer("raises ValueError: of 10, 9", TARGET, is_target=True)
-    shown = [example.call for example in BehaviorComparison(base, change).report().examples]
-    assert shown == ["f(1)", "f([10, 9])", "f(33)", "f(2)"]
-
-
-def test_exception_that_the_change_raises_is_no_accident() -> None:
-    base, change = side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "raises KeyError: 9"})
-    assert rules(BehaviorComparison(base, change, raised=["KeyError"])) == []
+@pytest.mark.parametrize(
+    ("base", "change", "shown"),
+    [
+        (
+            side({"-1.3": "'-1 -3/10'"}, near={"-2.3": "'-2 -3/10'", "-0.30000": "'-3/10'"}),
+            side({"-1.3": "'-1 3/10'"}, near={"-2.3": "'-2 3/10'", "-0.30000": "'3/10'"}),
+            ["f(-1.3)", "f(-0.30000)", "f(-2.3)"],
+        ),
+        (
+            side({"1": CRASH}, near={"2": CRASH, "3": "'3'"}),
+            side({"1": "'1'"}, near={"2": CRASH, "3": "'3'"}),
+            ["f(1)", "f(2) as before"],
+        ),
+        (
+            side({"1": CRASH}, near=CRASHING),
+            side({"1": "'1'"}, near={"2": "'2'", "[10, 9]": "raises ValueError: of 10, 9", "33": "'33'"}),
+            ["f(1)", "f([10, 9])", "f(33)", "f(2)"],
+        ),
+        (
+            side({"1": "2"}) | {key("'x'"): CallAnswer("628.87", TARGET, is_target=True, is_affected=False)},
+            side({"1": "3"}) | {key("'x'"): CallAnswer("628.91", TARGET, is_target=True, is_affected=False)},
+            ["f(1)"],
+        ),
+    ],
+    ids=["in another way", "as before", "without the fault of the target", "beside the change"],
+)
+def test_order_of_what_is_shown(
+    base: dict[CallKey, CallAnswer], change: dict[CallKey, CallAnswer], shown: list[str]
+) -> None:
+    examples = BehaviorComparison(base, change).report().examples
+    found = [f"{row.call}{' as before' * (row.before == row.after)}" for row in examples]
+    assert found[: len(shown)] == shown
+    assert len(found) == len(shown) or "as before" in shown[-1]
 
 
 def test_accident_that_is_raised_on_purpose_now_breaks_no_guard() -> None:
@@ -144,31 +165,11 @@ def test_compares_answers_in_the_test_and_outside(
     assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "3"}), replayed=replayed)) == expected
 
 
-def test_says_nothing_where_no_call_enters_the_change() -> None:
-    answers = {key("1"): CallAnswer("2", TARGET, is_target=True, is_affected=False)}
-    assert rules(BehaviorComparison(answers, answers)) == []
-
-
-def test_call_beside_the_change_is_not_shown_as_answered_otherwise() -> None:
-    """Such as one that returns an object which holds a time."""
-    beside = key("'default'")
-    sides = [
-        {**side({"1": result}), beside: CallAnswer(clock, TARGET, is_target=True, is_affected=False)}
-        for result, clock in (("2", "628.87"), ("3", "628.91"))
-    ]
-    report = BehaviorComparison(*sides).report()
-    assert (report.changed, [example.call for example in report.examples]) == (1, ["f(1)"])
-
-
 @pytest.mark.parametrize(("call", "inputs"), [("<Rule>", 1), ("'<Rule>'", 2)])
 def test_calls_whose_text_hides_values_are_compared_in_one_test_alone(call: str, inputs: int) -> None:
     base = side({"1": "2"}, near={call: "[index]"})
     change = {**side({"1": "3"}), key(call, "near"): CallAnswer("[foo]", GUARD)}
     assert BehaviorComparison(base, change).report().changed == inputs
-
-
-def test_says_nothing_where_calls_of_targets_are_missing() -> None:
-    assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "2"}), is_cut=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -362,21 +363,23 @@ def test_call_that_reads_the_clock_tells_no_edits_apart() -> None:
     assert group_by_answers(alike, base, answers(x="0", y="0", now="9")).classes == ((0, 1),)
 
 
-def test_call_that_can_be_written_is_the_deciding_one() -> None:
-    edits = [answers(**{"<Cart>": "1", "longer": "1"}), answers(**{"<Cart>": "2", "longer": "2"})]
-    assert group_by_answers(edits).call == "f(longer)"
+@pytest.mark.parametrize(
+    ("edits", "classes"),
+    [
+        ([answers(**{"<Cart>": "1", "longer": "1"}), answers(**{"<Cart>": "2", "longer": "2"})], 2),
+        ([answers(x="1", far="raises TypeError: x"), answers(x="1", far="raises KeyError: y")], 1),
+        ([answers(x="1", far="time-out"), answers(x="1", far="2")], 1),
+    ],
+    ids=["call that can be written decides", "values that a function cannot take", "endless"],
+)
+def test_what_decides_between_alternatives(edits: list[dict[CallKey, CallAnswer]], classes: int) -> None:
+    found = group_by_answers(edits)
+    assert (len(found.classes), found.call) == (classes, "f(longer)" if classes == 2 else "")
 
 
 def test_counts_calls_that_are_answered_otherwise_than_before() -> None:
     edits = [answers(x="1", y="2", z="3"), answers(x="1", y="0", z="0")]
     assert group_by_answers(edits, answers(x="0", y="0", z="0")).changed == (3, 1)
-
-
-def test_values_that_a_function_cannot_take_tell_nothing() -> None:
-    errors = answers(x="1", far="raises TypeError: x"), answers(x="1", far="raises KeyError: y")
-    assert group_by_answers(errors).classes == ((0, 1),)
-    endless = answers(x="1", far="time-out"), answers(x="1", far="2")
-    assert group_by_answers(endless).classes == ((0, 1),)
 
 
 def test_alternative_without_answers_is_its_own_class() -> None:

@@ -1,7 +1,7 @@
 """Proposals from failing tests, with everything that executes code faked."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -64,14 +64,15 @@ def propose(
     place: Path,
     tracer: FakeTracer | None = None,
     *,
+    text: str = FILES["a.py"],
     trials: FakeTrials | None = None,
-    tests: Sequence[str] = (TEST,),
     right: str = "a <= 1",
     only: str = "a.py",
     seconds: float = 20.0,
+    classify: Callable[..., AnswerClasses] = classify,
 ) -> Proposals:
     """Propose edits of `FILES`; `right` is what the confirming runs look for."""
-    write(place, FILES)
+    write(place, {**FILES, "a.py": text})
     proposer = TemplateProposer(
         tracer=tracer or FakeTracer(),
         trials=trials or FakeTrials("<="),
@@ -80,7 +81,7 @@ def propose(
     )
     issue = "f is wrong for 1: it should hold"
     return proposer.propose(
-        place, tests, issue, seconds=seconds, may_write=lambda path: path.startswith(only)
+        place, (TEST,), issue, seconds=seconds, may_write=lambda path: path.startswith(only)
     )
 
 
@@ -121,16 +122,22 @@ def test_long_tracing_is_taken_from_the_search(tmp_path: Path) -> None:
 LESS, GREATER = "f: use `<=` instead of `<`", "f: use `>=` instead of `<`"
 
 
+NO_RUNNER = RunProblem(kind="no_runner", text="pytest is not installed")
+
+
 @pytest.mark.parametrize(
     ("options", "note"),
     [
         ({"only": "b.py"}, "no edit fits the likeliest places"),
         ({"seconds": 0.0}, "time ran out before an edit was tried"),
+        ({"tracer": FakeTracer("passed")}, "The tests that failed pass when they run by themselves."),
+        ({"tracer": FakeTracer(problem=NO_RUNNER)}, "pytest is not installed"),
     ],
+    ids=["nothing fits", "no time", "green", "no runner"],
 )
 def test_says_why_nothing_was_tried(tmp_path: Path, options: dict[str, Any], note: str) -> None:
     result = propose(tmp_path, **options)
-    assert (result.tried, result.note) == (0, note)
+    assert (result.proposals, result.tried, result.note) == ((), 0, note)
 
 
 def test_proposes_diff_that_applies(tmp_path: Path) -> None:
@@ -202,50 +209,26 @@ def test_each_pass_tries_all_of_its_edits(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_of_equal_edits_the_one_with_fewest_changes_is_proposed(tmp_path: Path) -> None:
-    write(tmp_path, {**FILES, "a.py": "def f(a, b):\n    return (a, b) < (b, a)\n"})
-    proposer = TemplateProposer(
-        tracer=FakeTracer(), trials=FakeTrials("b", "a"), runner=FakeRunner(tmp_path / "a.py", right=""),
+    (proposal,) = propose(
+        tmp_path,
+        text="def f(a, b):\n    return (a, b) < (b, a)\n",
+        trials=FakeTrials("b", "a"),
+        right="",
         classify=lambda tree, edits, *_: AnswerClasses(classes=(tuple(range(len(edits))),)),
-    )  # fmt: skip
-    (proposal,) = proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals
+    ).proposals
     assert "swap" not in proposal.summary
 
 
-def test_one_kind_of_edit_is_decided(tmp_path: Path) -> None:
-    result = propose(tmp_path, trials=FakeTrials("!=", ">="), right="")
-    assert (len(result.proposals), result.open_question) == (1, "")
+@pytest.mark.parametrize(("says_little", "count"), [(False, 1), (True, 2)])
+def test_one_kind_of_edit_is_decided_unless_by_a_single_call(
+    tmp_path: Path, says_little: bool, count: int
+) -> None:
+    def classify_calls(*arguments: Any) -> AnswerClasses:
+        return classify(*arguments).model_copy(update={"says_little": says_little})
 
-
-def test_single_call_decides_between_no_edits(tmp_path: Path) -> None:
-    def classify_one_call(*arguments: Any) -> AnswerClasses:
-        return classify(*arguments).model_copy(update={"says_little": True})
-
-    write(tmp_path, FILES)
-    proposer = TemplateProposer(
-        tracer=FakeTracer(),
-        trials=FakeTrials("!=", ">="),
-        runner=FakeRunner(tmp_path / "a.py", right=""),
-        classify=classify_one_call,
-    )
-    result = proposer.propose(tmp_path, (TEST,), "", seconds=20.0)
-    assert len(result.proposals) == 2
-    assert result.open_question.startswith("the tests do not decide between 2 edits")
-
-
-@pytest.mark.parametrize(
-    ("tracer", "note"),
-    [
-        (FakeTracer("passed"), "The tests that failed pass when they run by themselves."),
-        (
-            FakeTracer(problem=RunProblem(kind="no_runner", text="pytest is not installed")),
-            "pytest is not installed",
-        ),
-    ],
-    ids=["green", "no runner"],
-)
-def test_says_why_nothing_is_tried(tmp_path: Path, tracer: FakeTracer, note: str) -> None:
-    result = propose(tmp_path, tracer)
-    assert (result.proposals, result.note) == ((), note)
+    result = propose(tmp_path, trials=FakeTrials("!=", ">="), right="", classify=classify_calls)
+    question = "the tests do not decide between 2 edits" if says_little else ""
+    assert (len(result.proposals), result.open_question[: len(question) or None]) == (count, question)
 
 
 def test_sorts_changed_operators_before_copied_and_longer_code() -> None:

@@ -164,34 +164,29 @@ def test_initials(name, expected):
 CASES = '@pytest.mark.parametrize("name, expected", [("a  b", "A"), ("c", "C")])'
 
 
-def replaced_assertions(new: str, *tests: str, path: str = "t.py", old: str = PRICES) -> list[str]:
-    found = find_replaced_assertions({path: old}, {path: new}, tests)
-    return [assertion.line for assertion in found]
+JS = "test('a', () => {\n  const x = f()\n  expect(x).toBe(1)\n})\n"
 
 
-def test_pairs_old_line_with_new_one() -> None:
-    assert replaced_assertions(PRICES.replace("== 5", "== 4"), "t.py::test_price") == [
-        "t.py::test_price: `) == 5` is `) == 4` now"
-    ]
-
-
-def test_lines_outside_of_the_function_are_compared_where_it_is_the_same() -> None:
-    assert replaced_assertions(
-        PRICES.replace('"A"', '"AB"'), "t.py::test_initials[a  b-A]", "t.py::test_initials[c-C]"
-    ) == [f"t.py::test_initials: `{CASES}` is `{CASES.replace('A', 'AB')}` now"]
-
-
-def test_removed_assertion_has_nothing_in_its_place() -> None:
-    assert replaced_assertions(PRICES.replace('    assert price("tea") == 3\n', ""), "t.py::test_price") == [
-        't.py::test_price: `assert price("tea") == 3` is nothing now'
-    ]
-
-
-def test_reads_lines_in_other_languages() -> None:
-    old = "test('a', () => {\n  const x = f()\n  expect(x).toBe(1)\n})\n"
-    assert replaced_assertions(
-        old.replace("toBe(1)", "toBe(2)"), "a.test.js::a", path="a.test.js", old=old
-    ) == ["a.test.js::a: `expect(x).toBe(1)` is `expect(x).toBe(2)` now"]
+@pytest.mark.parametrize(
+    ("old", "edit", "tests", "line"),
+    [
+        (PRICES, ("== 5", "== 4"), ["t.py::test_price"], "`) == 5` is `) == 4` now"),
+        (
+            *(PRICES, ('"A"', '"AB"'), ["t.py::test_initials[a  b-A]", "t.py::test_initials[c-C]"]),
+            f"`{CASES}` is `{CASES.replace('A', 'AB')}` now",
+        ),
+        (
+            *(PRICES, ('    assert price("tea") == 3\n', ""), ["t.py::test_price"]),
+            '`assert price("tea") == 3` is nothing now',
+        ),
+        (JS, ("toBe(1)", "toBe(2)"), ["a.test.js::a"], "`expect(x).toBe(1)` is `expect(x).toBe(2)` now"),
+    ],
+    ids=["new line", "outside of the function", "removed", "another language"],
+)
+def test_names_replaced_assertions(old: str, edit: tuple[str, str], tests: list[str], line: str) -> None:
+    path = tests[0].partition("::")[0]
+    (found,) = find_replaced_assertions({path: old}, {path: old.replace(*edit)}, tests)
+    assert found.line == f"{tests[0].partition('[')[0]}: {line}"
 
 
 @pytest.mark.parametrize(
