@@ -1,14 +1,5 @@
-"""A real sandbox for the tests that run a project."""
+"""The sandbox of the tests that run a project."""
 
-import os
-from collections.abc import Iterator
+from tests.verify.conftest import sandbox
 
-import pytest
-
-from coder.sandbox.process import ProcessSandbox
-
-
-@pytest.fixture
-def sandbox() -> Iterator[ProcessSandbox]:
-    with ProcessSandbox(os.environ) as sandbox:
-        yield sandbox
+__all__ = ["sandbox"]

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,56 +141,103 @@ class TestCase(unittest.TestCase):
     }
 
 
-@pytest.mark.thorough
-def test_workers_of_xdist_are_not_started(tmp_path: Path, make_runner: Run, plugin_venv: Path) -> None:
-    alone = "import os\ndef test_alone(): assert 'PYTEST_XDIST_WORKER' not in os.environ\n"
-    text = f"{alone}def test_red(): assert 1 == 2"
-    root = write_tree(tmp_path, {"test_x.py": text, "test_y.py": text})
-    runner = make_runner(root, command="pytest -n 2", venv=plugin_venv)
-    report = runner.run(root)
-    assert report.problem is None
-    assert dict(sorted(outcomes(report).items())) == {
-        f"test_{file}.py::test_{name}": outcome
-        for file in "xy"
-        for name, outcome in (("alone", "passed"), ("red", "failed"))
-    }
-
-
 def problem_text(report: TestReport, kind: str) -> str:
     assert isinstance(report.problem, RunProblem)
     assert report.problem.kind == kind, report
     return report.problem.text
 
 
-def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(
-        tmp_path,
-        {"test_it.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"},
-    )
-    report = make_runner(root).run(root)
-    assert outcomes(report) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "error"}
-    assert (
-        problem_text(report, "crash")
-        == "The test process ended with exit code 0 while test_it.py::test_b was running, after 1 of 3 tests."
-    )
+INNER = """\
+import os, subprocess, sys
+
+def test_it(tmp_path):
+    (tmp_path / 'test_in.py').write_text('def test_in(): pass')
+    assert not [name for name in os.environ if name.startswith(('CODER', 'PYTEST_ADDOPTS'))]
+    assert subprocess.call([sys.executable, '-m', 'pytest', str(tmp_path)]) == 0
+"""
+ALONE = "import os\ndef test_alone(): assert 'PYTEST_XDIST_WORKER' not in os.environ\n"
+ALONE += "def test_red(): assert 1 == 2"
+WORKERS = {
+    f"{file}::{name}": end
+    for file in ("test_x.py", "test_y.py")
+    for name, end in (("test_alone", "passed"), ("test_red", "failed"))
+}
+DIES = "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"
+SLEEPS = "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"
+LATE = {
+    "conftest.py": "import time\ndef pytest_sessionfinish(): time.sleep(60)",
+    "test_it.py": "def test_a(): pass",
+}
+IN_NODE = {
+    "package.json": '{"scripts": {"test": "node --test"}}',
+    "a.test.js": "require('node:test')('30', () => { throw new Error('no'); });\n",
+}
+PLUGIN = {
+    "pytest.ini": "[pytest]\naddopts = -p testing.two",
+    "testing/two.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
+    "test_it.py": "def test_two(two):\n    assert two == 2\n",
+}
+A, B = "test_it.py::test_a", "test_it.py::test_b"
+PASSES = "def test_a(): pass\n"
 
 
-def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(
-        tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"}
-    )
-    report = make_runner(root).run(root, timeout_seconds=3.0)
-    assert outcomes(report) == {"test_it.py::test_a": "passed"}
-    assert problem_text(report, "timeout") == (
-        "The tests did not end within 3 s; the limit came after 1 of 2 tests, in test_it.py::test_b."
-    )
-
-
-def test_time_limit_after_the_last_test_is_no_problem(tmp_path: Path, make_runner: Run) -> None:
-    reporting = "import time\ndef pytest_sessionfinish(): time.sleep(60)"
-    root = write_tree(tmp_path, {"conftest.py": reporting, "test_it.py": "def test_a(): pass"})
-    report = make_runner(root).run(root, timeout_seconds=3.0)
-    assert (outcomes(report), report.problem) == ({"test_it.py::test_a": "passed"}, None)
+@pytest.mark.parametrize(
+    ("files", "command", "options", "expected", "problem"),
+    [
+        (
+            *({"test_it.py": DIES}, None, {}, {A: "passed", B: "error"}),
+            f"crash: The test process ended with exit code 0 while {B} was running, after 1 of 3 tests.",
+        ),
+        (
+            *({"test_it.py": SLEEPS}, None, {"timeout_seconds": 3.0}, {A: "passed"}),
+            f"timeout: The tests did not end within 3 s; the limit came after 1 of 2 tests, in {B}.",
+        ),
+        (LATE, None, {"timeout_seconds": 3.0}, {A: "passed"}, ""),
+        ({"calc.py": ""}, None, {}, {}, "no_tests: "),
+        (
+            *({"calc.py": ""}, None, {"tests": ["tests/test_gone.py::test_a"]}, {}),
+            "no_tests: None of the tests asked for exists: tests/test_gone.py::test_a.",
+        ),
+        (
+            *({"a[1]/test_a.py": PASSES, "test_b.py": PASSES}, None),
+            *({"tests": ["a[1]/test_a.py::test_a"]}, {"a[1]/test_a.py::test_a": "passed"}, ""),
+        ),
+        pytest.param(
+            *(IN_NODE, None, {"tests": ["a.test.js::32"]}, {}, "no_tests: None of the tests"),
+            marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+        ),
+        (PLUGIN, None, {}, {"test_it.py::test_two": "passed"}, ""),
+        ({"run.sh": "exit 0"}, "sh run.sh", {}, {"sh run.sh": "passed"}, ""),
+        ({"run.sh": "exit 3"}, "sh run.sh", {}, {"sh run.sh": "failed"}, ""),
+        *by_hand(
+            (CALC, "pytest --no-such-option", {}, {}, "usage: "),
+            ({"test_out.py": INNER}, None, {}, {"test_out.py::test_it": "passed"}, ""),
+            ({"test_x.py": ALONE, "test_y.py": ALONE}, "pytest -n 2", {}, WORKERS, ""),
+        ),
+    ],
+    ids=[
+        *("dead process", "time limit", "time limit after the last test", "no test", "test that is gone"),
+        *("brackets in a path", "failing run without the named tests", "plugin of the repository"),
+        *("exit code 0", "exit code 3", "wrong option", "pytest that a test starts", "no workers of xdist"),
+    ],
+)
+def test_outcomes_and_problems(
+    tmp_path: Path,
+    make_runner: Run,
+    plugin_venv: Path,
+    files: dict[str, str],
+    command: str | None,
+    options: dict[str, Any],
+    expected: dict[str, str],
+    problem: str,
+) -> None:
+    venv = plugin_venv if command == "pytest -n 2" else None
+    report = make_runner(write_tree(tmp_path, files), command=command, venv=venv).run(tmp_path, **options)
+    assert outcomes(report) == expected
+    assert report.by_exit_code is (command == "sh run.sh")
+    found = f"{report.problem.kind}: {report.problem.text}" if report.problem else ""
+    assert found.startswith(problem) and bool(found) is bool(problem), found
+    assert command != "pytest --no-such-option" or "unrecognized arguments: --no-such-option" in found
 
 
 ENDLESS = {
@@ -238,68 +286,6 @@ def test_slow_test_among_slow_ones_is_not_endless(
         "test_it.py::test_a": "passed",
         "test_it.py::test_b": "passed",
     }
-
-
-def test_nothing_to_run_is_a_problem(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(tmp_path, {"calc.py": ""})
-    problem_text(make_runner(root).run(root), "no_tests")
-    assert problem_text(make_runner(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith(
-        "exists: tests/test_gone.py::test_a."
-    )
-
-
-def test_path_with_brackets_is_collected_from_above(tmp_path: Path, make_runner: Run) -> None:
-    test = "def test_a(): pass\n"
-    root = write_tree(tmp_path, {"a[1]/test_a.py": test, "test_b.py": test})
-    report = make_runner(root).run(root, ["a[1]/test_a.py::test_a"])
-    assert outcomes(report) == {"a[1]/test_a.py::test_a": "passed"}
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_failing_run_without_the_named_tests_has_none_of_them(tmp_path: Path, make_runner: Run) -> None:
-    files = {
-        "package.json": '{"scripts": {"test": "node --test"}}',
-        "a.test.js": "require('node:test')('30', () => { throw new Error('no'); });\n",
-    }
-    report = make_runner(write_tree(tmp_path, files)).run(tmp_path, ["a.test.js::32"])
-    assert problem_text(report, "no_tests").startswith("None of the tests")
-
-
-@pytest.mark.thorough
-def test_reports_wrong_option_in_words_of_pytest(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(tmp_path, CALC)
-    assert "unrecognized arguments: --no-such-option" in problem_text(
-        make_runner(root, command="pytest --no-such-option").run(root), "usage"
-    )
-
-
-def test_plugin_of_the_repository_is_loaded(tmp_path: Path, make_runner: Run) -> None:
-    files = {
-        "pytest.ini": "[pytest]\naddopts = -p testing.two",
-        "testing/two.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
-        "test_it.py": "def test_two(two):\n    assert two == 2\n",
-    }
-    root = write_tree(tmp_path, files)
-    assert outcomes(make_runner(root).run(root)) == {"test_it.py::test_two": "passed"}
-
-
-@pytest.mark.parametrize(("code", "outcome"), [(0, "passed"), (3, "failed")])
-def test_other_command_counts_by_exit_code(tmp_path: Path, make_runner: Run, code: int, outcome: str) -> None:
-    root = write_tree(tmp_path, {"run.sh": f"exit {code}"})
-    report = make_runner(root, command="sh run.sh").run(root)
-    assert (report.by_exit_code, outcomes(report), report.problem) == (True, {"sh run.sh": outcome}, None)
-
-
-@pytest.mark.thorough
-def test_ignores_pytest_started_by_test(tmp_path: Path, make_runner: Run) -> None:
-    inner = (
-        "import os, subprocess, sys\ndef test_it(tmp_path):\n"
-        "    (tmp_path / 'test_in.py').write_text('def test_in(): pass')\n"
-    )
-    inner += "    assert not [name for name in os.environ if name.startswith(('CODER', 'PYTEST_ADDOPTS'))]\n"
-    inner += "    assert subprocess.call([sys.executable, '-m', 'pytest', str(tmp_path)]) == 0\n"
-    root = write_tree(tmp_path, {"test_out.py": inner})
-    assert outcomes(make_runner(root).run(root)) == {"test_out.py::test_it": "passed"}
 
 
 PACKAGE = "def answer():\n    return {}\n"
@@ -446,26 +432,17 @@ SLOW = {"pkg/test_slow.py": "import time\n\ntime.sleep(60)\n\n\ndef test_slow():
 TESTS = ("pkg/test_b.py", "pkg/test_a.py")
 
 
-def test_results_of_first_files_survive_the_time_limit(tmp_path: Path, make_runner: Run) -> None:
+@pytest.mark.parametrize("is_listing", [False, True])
+def test_first_files_survive_the_time_limit(tmp_path: Path, make_runner: Run, is_listing: bool) -> None:
     write(tmp_path, {**FILES, **SLOW})
-    runner = make_runner(tmp_path)
-    tests = (*TESTS, "pkg/test_slow.py")
-    report = runner.run(tmp_path, tests, timeout_seconds=8.0, stream=True)
-    assert report.problem is not None
-    assert (report.problem.kind, [result.id for result in report.results]) == (
-        "timeout",
-        ["pkg/test_b.py::test_b", "pkg/test_a.py::test_a"],
-    )
-
-
-def test_listing_of_first_files_survives_the_time_limit(tmp_path: Path, make_runner: Run) -> None:
-    write(tmp_path, {**FILES, **SLOW})
-    report = make_runner(tmp_path).collect(tmp_path, (*TESTS, "pkg/test_slow.py"), timeout_seconds=8.0)
-    assert report.problem is not None
-    assert (report.problem.kind, report.collected) == (
-        "timeout",
-        ("pkg/test_b.py::test_b", "pkg/test_a.py::test_a"),
-    )
+    runner, tests = make_runner(tmp_path), (*TESTS, "pkg/test_slow.py")
+    if is_listing:
+        report = runner.collect(tmp_path, tests, timeout_seconds=8.0)
+    else:
+        report = runner.run(tmp_path, tests, timeout_seconds=8.0, stream=True)
+    problem_text(report, "timeout")
+    ids = report.collected if is_listing else [result.id for result in report.results]
+    assert [*ids] == ["pkg/test_b.py::test_b", "pkg/test_a.py::test_a"]
 
 
 @pytest.mark.parametrize("stream", [False, True])
