@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,19 +25,23 @@ from coder.verify.project import (
 )
 from tests.builders import by_hand, find_project, lines, projects, write
 
+Discover = Callable[..., Project]
 OWN = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 
 
-def discover(
-    root: Path,
-    sandbox: ProcessSandbox,
-    *,
-    environment: dict[str, str] | None = None,
-    command: str | None = None,
-) -> Project:
-    return find_project(
-        root, sandbox=sandbox, environment={**OWN, **(environment or {})}, test_command=command
-    )
+@pytest.fixture
+def discover(tmp_path: Path, sandbox: ProcessSandbox) -> Discover:
+    """Return a function that finds the project in a directory, after these files are written there."""
+
+    def make(
+        files: dict[str, str] | None = None, place: str = ".", command: str | None = None, **environment: str
+    ) -> Project:
+        write(tmp_path / place, files or {})
+        (tmp_path / place).mkdir(exist_ok=True)
+        variables = {**OWN, **environment}
+        return find_project(tmp_path / place, sandbox=sandbox, environment=variables, test_command=command)
+
+    return make
 
 
 def fake_venv(place: Path) -> Path:
@@ -49,18 +54,13 @@ def fake_venv(place: Path) -> Path:
     return python
 
 
-def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    project = discover(tmp_path, sandbox)
-    assert (project.interpreter, project.command.text, project.problem) == (
-        Path(sys.executable),
-        DEFAULT_COMMAND,
-        None,
-    )
+def test_falls_back_to_pytest_of_own_interpreter(discover: Discover) -> None:
+    project = discover()
+    found = (project.interpreter, project.command.text, project.problem)
+    assert found == (Path(sys.executable), DEFAULT_COMMAND, None)
     assert project.why[:2] == (
-        (
-            f"Interpreter: {sys.executable}, the interpreter that coder runs on, since no environment "
-            "of the project was found."
-        ),
+        f"Interpreter: {sys.executable}, the interpreter that coder runs on, since no environment "
+        "of the project was found.",
         "Test command: python -m pytest, the default.",
     )
 
@@ -75,115 +75,97 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
         (("shop.py",), ""),
     ],
 )
-def test_collects_modules_called_tests(
-    tmp_path: Path, sandbox: ProcessSandbox, files: tuple[str, ...], options: str
-) -> None:
-    write(tmp_path, dict.fromkeys(files, ""))
-    assert discover(tmp_path, sandbox).command.text == f"{DEFAULT_COMMAND}{options}"
+def test_collects_modules_called_tests(discover: Discover, files: tuple[str, ...], options: str) -> None:
+    assert discover(dict.fromkeys(files, "")).command.text == f"{DEFAULT_COMMAND}{options}"
 
 
 def test_projects_below_the_root_have_their_environment_and_directory(
-    tmp_path: Path, sandbox: ProcessSandbox
+    tmp_path: Path, discover: Discover
 ) -> None:
-    write(tmp_path, {"api/pyproject.toml": "[project]\nname = 'api'\n", "api/test_api.py": ""})
     python = fake_venv(tmp_path / "api" / ".venv")
-    assert discover(tmp_path, sandbox).interpreter == python
-    write(tmp_path, {"web/pyproject.toml": "[tool.pytest.ini_options]\n", "web/test_web.py": ""})
-    sentence = "Tested one by one, each in its own directory: api, web."
-    assert sentence in discover(tmp_path, sandbox).why
-    write(tmp_path, {"setup.py": ""})
-    assert discover(tmp_path, sandbox).interpreter == Path(sys.executable)
+    project = discover({"api/pyproject.toml": "[project]\nname = 'api'\n", "api/test_api.py": ""})
+    assert project.interpreter == python
+    several = discover({"web/pyproject.toml": "[tool.pytest.ini_options]\n", "web/test_web.py": ""})
+    assert "Tested one by one, each in its own directory: api, web." in several.why
+    assert discover({"setup.py": ""}).interpreter == Path(sys.executable)
 
 
 @pytest.mark.parametrize("place", [".venv", ".tox/py311", *by_hand("venv", "env", ".nox/tests")])
-def test_uses_environment_in_repository(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
+def test_uses_environment_in_repository(tmp_path: Path, discover: Discover, place: str) -> None:
     python = fake_venv(tmp_path / place)
     (tmp_path / place / "lib/python3.11/site-packages/pytest").mkdir(parents=True)
-    project = discover(tmp_path, sandbox)
+    project = discover()
     assert project.interpreter == python
     assert project.environment["VIRTUAL_ENV"] == str(tmp_path / place)
     assert project.environment["PATH"].startswith(f"{tmp_path / place / 'bin'}:")
 
 
-def test_prefers_active_environment_unless_it_is_own(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    active = fake_venv(tmp_path / "active")
+def test_environments_of_other_tools_and_the_active_one(tmp_path: Path, discover: Discover) -> None:
+    """The active one comes first, unless it is coder's own."""
+    other = fake_venv(tmp_path / "other")
     inside = fake_venv(tmp_path / "repo" / ".venv")
-    assert (
-        discover(
-            tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": str(tmp_path / "active")}
-        ).interpreter
-        == active
-    )
-    assert discover(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": sys.prefix}).interpreter == inside
+    assert discover(place="repo", VIRTUAL_ENV=str(tmp_path / "other")).interpreter == other
+    assert discover(place="repo", VIRTUAL_ENV=sys.prefix).interpreter == inside
+    assert discover({".pdm-python": f"{other}\n"}, "pdm").interpreter == other
+    conda = {"CONDA_PREFIX": str(tmp_path / "other"), "CONDA_DEFAULT_ENV": "work"}
+    assert discover(place="conda", **conda).interpreter == other
+    base = discover(place="conda", **{**conda, "CONDA_DEFAULT_ENV": "base"})
+    assert base.interpreter == Path(sys.executable)
 
 
-def test_finds_environments_of_other_tools(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    pdm = fake_venv(tmp_path / "pdm")
-    write(tmp_path / "a", {".pdm-python": f"{pdm}\n"})
-    assert discover(tmp_path / "a", sandbox).interpreter == pdm
-    conda = {"CONDA_PREFIX": str(tmp_path / "pdm"), "CONDA_DEFAULT_ENV": "work"}
-    (tmp_path / "b").mkdir()
-    assert discover(tmp_path / "b", sandbox, environment=conda).interpreter == pdm
-    assert discover(
-        tmp_path / "b", sandbox, environment={**conda, "CONDA_DEFAULT_ENV": "base"}
-    ).interpreter == Path(sys.executable)
-
-
-def test_takes_python_on_path_that_has_pytest(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    places = {name: tmp_path / name / "bin" for name in ("bare", "full")}
-    python = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
-    answer = "#!/bin/sh\necho '{}'\n"
-    write(places["bare"], {"python3": answer.format(f"{places['bare']}/python3\t")})
-    write(places["full"], {"python3": python})
-    for place in places.values():
-        (place / "python3").chmod(0o755)
-    (tmp_path / "repo").mkdir()
-    path = os.pathsep.join((str(places["bare"]), str(places["full"]), "/usr/bin", "/bin"))
-    own = f"{Path(sys.executable).parent}{os.pathsep}{path}"
-    found = discover(tmp_path / "repo", sandbox, environment={"PATH": path})
-    assert "Interpreter: " in found.why[0] and "python3 on PATH, which has pytest" in found.why[0]
-    assert "since no environment" in discover(tmp_path / "repo", sandbox, environment={"PATH": own}).why[0]
-
-
-@pytest.mark.parametrize("name", ["python", "pytest"])
-def test_takes_the_interpreter_by_another_name_on_path(
-    tmp_path: Path, sandbox: ProcessSandbox, name: str
-) -> None:
-    place = tmp_path / "bin"
-    start = f"#!{sys.executable}\n" if name == "pytest" else f'#!/bin/sh\nexec {sys.executable} "$@"\n'
-    write(place, {name: start, "python3": "#!/bin/sh\necho '/usr/bin/python3\t'\n"})
+def write_programs(place: Path, programs: dict[str, str]) -> str:
+    """Write executable files and return their directory, as a part of PATH."""
+    write(place, programs)
     for file in place.iterdir():
         file.chmod(0o755)
-    (tmp_path / "repo").mkdir()
-    path = os.pathsep.join((str(place), "/usr/bin", "/bin"))
-    found = discover(tmp_path / "repo", sandbox, environment={"PATH": path})
-    said = "the interpreter of pytest" if name == "pytest" else "python"
-    assert name == "pytest" or f"{said} on PATH, which has pytest" in found.why[0]
+    return str(place)
 
 
-def test_asks_poetry_where_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+PYTHON_HERE = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
+BARE = "#!/bin/sh\necho '{}\t'\n"
+
+
+def test_takes_python_on_path_that_has_pytest(tmp_path: Path, discover: Discover) -> None:
+    bare = write_programs(tmp_path / "bare", {"python3": BARE.format(f"{tmp_path}/bare/python3")})
+    full = write_programs(tmp_path / "full", {"python3": PYTHON_HERE})
+    path = os.pathsep.join((bare, full, "/usr/bin", "/bin"))
+    own = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+    found = discover(place="repo", PATH=path)
+    assert "Interpreter: " in found.why[0] and "python3 on PATH, which has pytest" in found.why[0]
+    assert "since no environment" in discover(place="repo", PATH=own).why[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("python", PYTHON_HERE), ("pytest", f"#!{sys.executable}\n")], ids=["python", "pytest"]
+)
+def test_takes_the_interpreter_by_another_name_on_path(
+    tmp_path: Path, discover: Discover, name: str, text: str
+) -> None:
+    place = write_programs(tmp_path / "bin", {name: text, "python3": BARE.format("/usr/bin/python3")})
+    found = discover(place="repo", PATH=os.pathsep.join((place, "/usr/bin", "/bin")))
+    assert name == "pytest" or "python on PATH, which has pytest" in found.why[0]
+
+
+def test_asks_poetry_where_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     python = fake_venv(tmp_path / "poetrys")
-    write(
-        tmp_path / "bin", {"poetry": f'#!/bin/sh\n[ "$*" = "env info -p" ] && echo {tmp_path / "poetrys"}\n'}
-    )
-    (tmp_path / "bin" / "poetry").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    write(tmp_path / "repo", {"poetry.lock": ""})
-    with ProcessSandbox(os.environ) as sandbox:
-        assert discover(tmp_path / "repo", sandbox).interpreter == python
+    poetry = f'#!/bin/sh\n[ "$*" = "env info -p" ] && echo {tmp_path / "poetrys"}\n'
+    place = write_programs(tmp_path / "bin", {"poetry": poetry})
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    discover: Discover = request.getfixturevalue("discover")  # its sandbox has the PATH of above
+    assert discover({"poetry.lock": ""}, "repo").interpreter == python
 
 
-def test_missing_pytest_names_install_command(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_missing_pytest_names_install_command(tmp_path: Path, discover: Discover) -> None:
     python = fake_venv(tmp_path / ".venv")
-    write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--cov=pkg'"})
-    problem = discover(tmp_path, sandbox).problem
+    problem = discover({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--cov=pkg'"}).problem
     assert problem is not None
     assert (problem.kind, problem.text) == (
         "no_runner",
         f"pytest is not installed in {python}. Install it there: {python} -m pip install pytest pytest-cov",
     )
-    write(tmp_path, {"uv.lock": ""})
-    assert "uv add --dev pytest pytest-cov" in str(discover(tmp_path, sandbox).problem)
+    assert "uv add --dev pytest pytest-cov" in str(discover({"uv.lock": ""}).problem)
 
 
 @pytest.mark.parametrize(
@@ -194,40 +176,34 @@ def test_missing_pytest_names_install_command(tmp_path: Path, sandbox: ProcessSa
     ],
 )
 def test_unittest_runs_its_own_tests_where_no_pytest_is(
-    tmp_path: Path, sandbox: ProcessSandbox, text: str, command: str
+    tmp_path: Path, discover: Discover, text: str, command: str
 ) -> None:
     fake_venv(tmp_path / ".venv")
-    write(tmp_path, {"test_cart.py": text})
-    project = discover(tmp_path, sandbox)
+    project = discover({"test_cart.py": text})
     assert (project.command.text, project.problem is None) == (command, command != DEFAULT_COMMAND)
 
 
 @pytest.mark.parametrize(
     "path", ["testing/loop.py", "src/testing/loop/__init__.py", "plugins/testing/loop.py"]
 )
-def test_plugin_in_the_repository_is_not_missing(tmp_path: Path, sandbox: ProcessSandbox, path: str) -> None:
-    write(tmp_path, {path: "", "pytest.ini": "[pytest]\naddopts = -p testing.loop"})
-    assert discover(tmp_path, sandbox).problem is None
+def test_plugin_in_the_repository_is_not_missing(discover: Discover, path: str) -> None:
+    assert discover({path: "", "pytest.ini": "[pytest]\naddopts = -p testing.loop"}).problem is None
 
 
 @pytest.mark.parametrize(("files", "found", "given"), projects("hints/sources.txt"))
 def test_reads_command_from_each_source(
-    tmp_path: Path, sandbox: ProcessSandbox, files: dict[str, str], found: list[str], given: str
+    discover: Discover, files: dict[str, str], found: list[str], given: str
 ) -> None:
-    write(tmp_path, files)
-    project = discover(tmp_path, sandbox, command=given or None)
+    project = discover(files, command=given or None)
     assert [project.why[1]] == [f"Test command: {text}." for text in found]
     assert project.why[1].startswith(f"Test command: {project.command.text}, ")
 
 
-def test_command_that_lacks_a_plugin_gives_way(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    write(tmp_path, {"tox.ini": "[pytest]\n[testenv]\ncommands = pytest -p missing_plugin"})
-    assert discover(tmp_path, sandbox).command.text == DEFAULT_COMMAND
-
-
-def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_command_that_lacks_a_plugin_gives_way(discover: Discover) -> None:
+    lacking = {"tox.ini": "[pytest]\n[testenv]\ncommands = pytest -p missing_plugin"}
+    assert discover(lacking).command.text == DEFAULT_COMMAND
     with pytest.raises(UserError, match="cannot be understood"):
-        discover(tmp_path, sandbox, command="pytest 'open")
+        discover(command="pytest 'open")
 
 
 @pytest.mark.parametrize(
