@@ -8,7 +8,7 @@ from coder.core.verdict import LineCoverage, TestReport, TestResult, VerdictKind
 from coder.verify.base import join_lines
 from coder.verify.change import find_changed_lines
 from coder.verify.verdict import Facts, decide
-from tests.builders import write_tree
+from tests.builders import by_hand, write_tree
 from tests.verify.conftest import Run
 
 SOURCE = '''\
@@ -93,7 +93,11 @@ def test_lines_of_functions_that_do_not_run_are_told(
 
 
 @pytest.mark.parametrize(
-    "call", ["subprocess.run(['true'])", "os.system('true')", "os.waitpid(os.fork() or os._exit(0), 0)"]
+    "call",
+    [
+        *("subprocess.run(['true'])", "os.waitpid(os.fork() or os._exit(0), 0)"),
+        *by_hand("os.system('true')"),
+    ],
 )
 def test_lines_are_unknown_where_a_test_starts_a_process(tmp_path: Path, make_runner: Run, call: str) -> None:
     test = f"import os, subprocess\n\nimport calc\n\n\ndef test_it():\n    {call}\n    calc.plain(1)\n"

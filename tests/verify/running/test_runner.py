@@ -470,3 +470,45 @@ def test_fixtures_and_errors_are_those_of_an_ordinary_run(
         "test_cases.py::test_case[2]": "failed in call",
     }
     assert (report.problem, report.exit_code, report.selected) == (None, 1, 3)
+
+
+OWN = "[tool.pytest.ini_options]\npythonpath = ['.']\n"
+IN_A, IN_B = "a/tests/test_calc.py", "b/tests/test_calc.py"
+
+
+def test_results_are_those_of_each_package(tmp_path: Path, make_runner: Run) -> None:
+    test = """import utils
+
+def test_own(pytestconfig):
+    assert utils.NAME == {0!r}
+    assert pytestconfig.rootpath.name == {0!r}
+    assert open("data.txt").read() == {0!r}
+
+class TestOne:
+    def test_same(self): pass
+
+class TestTwo:
+    def test_same(self): assert {0!r} == "a"
+"""
+    files = dict.fromkeys(("a/pyproject.toml", "b/pyproject.toml"), OWN)
+    for name in "ab":
+        files |= {f"{name}/tests/test_calc.py": test.format(name), f"{name}/data.txt": name}
+        files |= {f"{name}/utils.py": f"NAME = {name!r}\n"}
+    write(tmp_path, {**files, "c/pyproject.toml": OWN, "c/conftest.py": "1 / 0\n", "c/test_c.py": ""})
+    runner = make_runner(tmp_path)
+    report = runner.run(tmp_path)
+    assert report.problem is None
+    assert [(result.id, result.outcome) for result in report.results] == [
+        (f"{IN_A}::test_own", "passed"),
+        (f"{IN_A}::TestOne::test_same", "passed"),
+        (f"{IN_A}::TestTwo::test_same", "passed"),
+        (f"{IN_B}::test_own", "passed"),
+        (f"{IN_B}::TestOne::test_same", "passed"),
+        (f"{IN_B}::TestTwo::test_same", "failed"),
+        ("c", "error"),
+    ]
+    assert [
+        frame.path for result in report.results[5:6] if result.failure for frame in result.failure.frames
+    ] == [IN_B]
+    (single,) = runner.run(tmp_path, [f"{IN_B}::TestTwo::test_same"]).results
+    assert (single.id, single.outcome) == (f"{IN_B}::TestTwo::test_same", "failed")
