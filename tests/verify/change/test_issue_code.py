@@ -60,23 +60,13 @@ def run_code(
             ("last([1, 2]) gives 1, it should be 2.", LAST_FIXED, ""),
         ),
         ("count([1]) is 1, and `items` is no name of ours", LAST_FIXED, ""),
+        ("`first([])` raises ValueError instead of giving None", FIRST_FIXED, ""),
     ],
 )
 def test_finds_what_the_change_leaves(
     tmp_path: Path, sandbox: ProcessSandbox, issue: str, new: str, persisting: str
 ) -> None:
     assert run_code(tmp_path, sandbox, new, issue)[0] == ([persisting] if persisting else [])
-
-
-def test_shows_answers_before_and_after(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    issue = "`first([])` raises ValueError instead of giving None"
-    persisting, (example,) = run_code(tmp_path, sandbox, FIRST_FIXED, issue)
-    assert persisting == []
-    assert (example.call, example.before, example.after) == (
-        "first([])",
-        f"raises ValueError: {NO_ITEM}",
-        "None",
-    )
 
 
 @pytest.mark.parametrize(
@@ -98,20 +88,22 @@ def test_shows_what_the_code_of_the_issue_gives_for_other_values(
     ]
 
 
-def test_takes_expressions_and_sessions_from_issue() -> None:
-    issue = "`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n"
-    assert quoted_code(issue) == ("a - b(1)", "import a\na.b()\n")
-    prose = "Since 2.0 (beta) box.last(')', [1]).name gives x; see f() and g(h(1)) (not i( ) or 3(4))."
-    assert quoted_code(prose) == ("box.last(')', [1]).name", "f()", "g(h(1))", "i( )")
-
-
-def test_takes_calls_in_prose_behind_code_in_backticks() -> None:
-    assert quoted_code("With `name` and `other`, f(1) gives 3") == ("f(1)",)
-
-
-def test_reads_issues_with_carriage_returns_and_careless_sessions() -> None:
-    assert quoted_code("Text\r\n\r\n```python\r\nimport a\r\na.b()\r\n```\r\n") == ("import a\na.b()\n",)
-    assert quoted_code(">>> for a in b():\n...print(a)\n") == ()
+@pytest.mark.parametrize(
+    ("issue", "code"),
+    [
+        ("`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n", ("a - b(1)", "import a\na.b()\n")),
+        (
+            "Since 2.0 (beta) box.last(')', [1]).name gives x; see f() and g(h(1)) (not i( ) or 3(4)).",
+            ("box.last(')', [1]).name", "f()", "g(h(1))", "i( )"),
+        ),
+        ("With `name` and `other`, f(1) gives 3", ("f(1)",)),
+        ("Text\r\n\r\n```python\r\nimport a\r\na.b()\r\n```\r\n", ("import a\na.b()\n",)),
+        (">>> for a in b():\n...print(a)\n", ()),
+    ],
+    ids=["expressions and session", "prose", "behind backticks", "carriage returns", "careless session"],
+)
+def test_takes_code_from_an_issue(issue: str, code: tuple[str, ...]) -> None:
+    assert quoted_code(issue) == code
 
 
 ISSUE = """Adding fails:

@@ -32,14 +32,22 @@ def compare_findings(
     return LinterChecks(project, sandbox).compare(tmp_path / "old", tmp_path / "new", sorted({*old, *new}))
 
 
-def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    findings = compare_findings(tmp_path, sandbox, OLD, NEW, {"ruff.toml": CAREFUL})
-    assert findings == LintReport(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
-
-
-def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    findings = compare_findings(tmp_path, sandbox, OLD, f"# a\n{OLD}", {"ruff.toml": CAREFUL})
-    assert findings == LintReport(ran=("ruff",))
+@pytest.mark.parametrize(
+    ("new", "more", "expected"),
+    [
+        (
+            *(NEW, {"ruff.toml": CAREFUL}),
+            LintReport(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",)),
+        ),
+        (f"# a\n{OLD}", {"ruff.toml": CAREFUL}, LintReport(ran=("ruff",))),
+        (NEW, {".flake8": "", ".bandit": ""}, LintReport(missing=("flake8", "bandit"))),
+    ],
+    ids=["new", "moved lines", "missing checkers"],
+)
+def test_counts_only_new_findings(
+    tmp_path: Path, sandbox: ProcessSandbox, new: str, more: dict[str, str], expected: LintReport
+) -> None:
+    assert compare_findings(tmp_path, sandbox, OLD, new, more) == expected
 
 
 @pytest.mark.thorough
@@ -50,11 +58,6 @@ def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox
     assert findings.new[0] == "ruff: a.py:1: is not formatted"
     assert findings.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
     assert not [*tmp_path.rglob(".mypy_cache")]
-
-
-def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    findings = compare_findings(tmp_path, sandbox, OLD, NEW, {".flake8": "", ".bandit": ""})
-    assert findings == LintReport(missing=("flake8", "bandit"))
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,13 @@ def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestRepo
     )
 
 
-def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path) -> None:
+    exposed = (TARGET, tmp_path / "overlays", tmp_path / "wheels")
+    with ProcessSandbox(os.environ, backend=choose_backend().backend, exposed=exposed) as sandbox:
+        install_answers(tmp_path, sandbox)
+
+
+def install_answers(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     lines: list[str] = []
     project, installer = prepare_project(tmp_path, sandbox, lines)
     assert project.overlay is not None
@@ -98,18 +104,6 @@ def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: 
     assert (lines, project.overlay and project.overlay.packages) == ([], ())
     assert [*(tmp_path / "overlays").iterdir()] == []
     assert installer.install(["--index-url=x"]) != ""
-
-
-@pytest.mark.thorough
-def test_works_in_sandbox(tmp_path: Path) -> None:
-    walls = choose_backend().backend
-    if walls is None:
-        pytest.skip("no walls on this machine")
-    exposed = (TARGET, tmp_path / "overlays", tmp_path / "wheels")
-    with ProcessSandbox(os.environ, backend=walls, exposed=exposed) as sandbox:
-        project, installer = prepare_project(tmp_path, sandbox, [])
-        assert installer.install(["answers"]) == ""
-        assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1
 
 
 def test_finds_distributions_of_modules(tmp_path: Path) -> None:

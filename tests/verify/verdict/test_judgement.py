@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from random import Random
 from threading import Event
 from typing import Any, NamedTuple
 
@@ -676,24 +675,6 @@ def test_flaky_old_test_is_one_note(tmp_path: Path, side: str) -> None:
     assert len(verdict.notes) == 1
 
 
-def test_target_that_fails_half_of_the_time_is_never_proven(tmp_path: Path) -> None:
-    for number in range(10):
-        chance = {side: Random(f"{number}, {side}") for side in ("fixed", "bug")}
-
-        def is_red(files: Files, chance: dict[str, Random] = chance) -> bool:
-            return chance[files["calc.py"]].random() < 0.5
-
-        def flaky(files: Files, is_red: Callable[[Files], bool] = is_red) -> list[TestResult]:
-            results = [result for result in suite(files) if result.id != ADDED]
-            if "new" in files[TEST]:
-                results.append(red(ADDED) if is_red(files) else passed_result(ADDED))
-            return results
-
-        (tmp_path / str(number)).mkdir()
-        verdict = judge(tmp_path / str(number), TESTED, runner=FakeRunner(flaky, plain=is_red))
-        assert verdict.kind is not VerdictKind.PROVEN
-
-
 def test_target_that_a_cut_second_run_does_not_reach_is_not_flaky(tmp_path: Path) -> None:
     """The first run has shown what it does on either side."""
 
@@ -708,23 +689,6 @@ def test_target_that_a_cut_second_run_does_not_reach_is_not_flaky(tmp_path: Path
     assert not any("flaky" in note for note in verdict.notes)
 
 
-class Tools:
-    """Tools of an examination whose linters end once they are told to, as a bounded sandbox makes them."""
-
-    def __init__(self, cutoff: Cutoff, *, asks: bool) -> None:
-        """Make tools; a user `asks` for the end while they are at work."""
-        self._cutoff, self._asks = cutoff, asks
-
-    def __call__(self, cut: Event) -> ExaminationTools:
-        def check(_old: Path, _new: Path, _changed: Sequence[str]) -> LintReport:
-            if self._asks:
-                assert self._cutoff.request()
-            assert cut.wait(10.0)
-            return LintReport(new=("late",))
-
-        return ExaminationTools(trials=NoTrials(), checks=check, issue_code=FakeIssueCode())
-
-
 @pytest.mark.parametrize("asks", [True, False])
 def test_examination_that_is_ended_leaves_the_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: bool
@@ -732,7 +696,17 @@ def test_examination_that_is_ended_leaves_the_word(
     """By the user, or after its time."""
     monkeypatch.setattr(verifier, "LEAST_EXAMINATION", 60.0 if asks else 0.2)
     cutoff = Cutoff()
-    verdict = judge(tmp_path, TESTED, cutoff=cutoff, tools=Tools(cutoff, asks=asks))
+
+    def make_tools(cut: Event) -> ExaminationTools:
+        def check(_old: Path, _new: Path, _changed: Sequence[str]) -> LintReport:
+            if asks:
+                assert cutoff.request()
+            assert cut.wait(10.0)
+            return LintReport(new=("late",))
+
+        return ExaminationTools(trials=NoTrials(), checks=check, issue_code=FakeIssueCode())
+
+    verdict = judge(tmp_path, TESTED, cutoff=cutoff, tools=make_tools)
     assert (verdict.kind, verdict.is_examinable, verdict.linters) == (VerdictKind.FIXED, False, None)
     assert [finding.rule for finding in verdict.findings if finding.effect == "open"] == [
         "interrupted" if asks else "unexamined"
