@@ -478,17 +478,50 @@ class PackageRun(Value):
 
 
 def divide_run(tree: Path, tests: Sequence[str]) -> tuple[PackageRun, ...]:
-    """Return the processes that together run `tests`, all if there are none, as users of the packages do.
-
-    Below a root that does not configure pytest, a package that does is run in its own directory. So are all
-    projects below a root that is none itself and shares no `conftest.py` with them.
-    """
-    return tuple(_Suite(tree).divide(tests)) or (PackageRun(tests=tuple(tests)),)
+    """Return the processes that together run `tests`, all if there are none, as users of the packages do."""
+    packages = find_packages(tree)
+    owners = {file: package_of(packages, file) for file in _test_files(tree)} if packages else {}
+    runs: dict[str, list[str] | None] = {}
+    """The tests to run by package; None for all of a package."""
+    if not tests:
+        runs = dict.fromkeys(sorted({*owners.values()}, key=lambda root: (root != ".", root)))
+    for test in tests:
+        path = test_file_of(test)
+        inner = [package for package in packages if is_below(package, path)]
+        own = package_of(packages, path)
+        has_own = any(is_below(file, path) and owners[file] == own for file in owners)
+        if (has_own or not inner) and (named := runs.setdefault(own, [])) is not None:
+            named.append(test)
+        runs |= dict.fromkeys(inner)
+    return tuple(
+        PackageRun(
+            root=root,
+            tests=tuple(named or ()),
+            ignored=tuple(package for package in packages if package != root and is_below(package, root)),
+        )
+        for root, named in (runs or {".": None}).items()
+    )
 
 
 def find_packages(tree: Path) -> tuple[str, ...]:
-    """Return the directories, relative to a tree, whose tests run by themselves where all tests run."""
-    return _Suite(tree).packages
+    """Return the directories, relative to a tree, whose tests run by themselves where all tests run.
+
+    Below a root that does not configure pytest, these are the packages that do, and all projects if the root
+    is none itself and shares no `conftest.py` with them.
+    """
+    if pytest_options(tree)[0]:
+        return ()
+    files = _test_files(tree)
+    packages = set(_configured_directories(tree, files))
+    if not any((tree / name).exists() for name in ("conftest.py", *PROJECT_FILES)):
+        projects = [path.relative_to(tree).as_posix() for path in nested_projects(tree)]
+        packages |= {package_of(projects, path) for path in files}
+    return tuple(sorted(packages - {"."}))
+
+
+def _test_files(tree: Path) -> list[str]:
+    is_test = test_file_predicate(tree)
+    return [path for path in source_files(tree, (".py",)) if is_test(path)]
 
 
 def names_place(word: str, tree: Path) -> bool:
@@ -499,42 +532,6 @@ def names_place(word: str, tree: Path) -> bool:
 
 package_of = nearest
 """Returns the innermost of the packages that contains a path; `.` if none does."""
-
-
-class _Suite:
-    """The test files of a tree, and the packages that are tested by themselves."""
-
-    def __init__(self, tree: Path) -> None:
-        is_test = test_file_predicate(tree)
-        self._files = [path for path in source_files(tree, (".py",)) if is_test(path)]
-        packages = set(_configured_directories(tree, self._files))
-        if not any((tree / name).exists() for name in ("conftest.py", *PROJECT_FILES)):
-            projects = [path.relative_to(tree).as_posix() for path in nested_projects(tree)]
-            packages |= {package_of(projects, path) for path in self._files}
-        self.packages = () if pytest_options(tree)[0] else tuple(sorted(packages - {"."}))
-
-    def divide(self, tests: Sequence[str]) -> Iterator[PackageRun]:
-        """Yield the processes for some tests; all if there are none."""
-        for root, own in self._assign(tests).items():
-            inner = (package for package in self.packages if package != root and is_below(package, root))
-            yield PackageRun(root=root, tests=tuple(own or ()), ignored=tuple(inner))
-
-    def _assign(self, tests: Sequence[str]) -> Mapping[str, Sequence[str] | None]:
-        """Return the tests to run by package; None for all of a package."""
-        owners = {file: package_of(self.packages, file) for file in self._files}
-        if not tests:
-            return dict.fromkeys(sorted({*owners.values()}, key=lambda root: (root != ".", root)))
-        assigned: dict[str, list[str] | None] = {}
-        for test in tests:
-            path = test_file_of(test)
-            inner = [package for package in self.packages if is_below(package, path)]
-            own = package_of(self.packages, path)
-            if not inner or any(is_below(file, path) and owners[file] == own for file in owners):
-                assigned.setdefault(own, [])
-                if (named := assigned[own]) is not None:
-                    named.append(test)
-            assigned |= dict.fromkeys(inner)
-        return assigned
 
 
 def _configured_directories(tree: Path, files: Sequence[str]) -> Iterator[str]:
