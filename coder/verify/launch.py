@@ -28,7 +28,6 @@ from coder.verify.layout import (
     find_packages,
     is_below,
     package_of,
-    pytest_options,
     shadows_library,
     source_roots,
 )
@@ -272,24 +271,19 @@ def _start_request(
             for root in source_roots(tree)
             for name in ("_pytest", "pluggy", "iniconfig")
         ),
-        "prefix": "",
+        "prefix": run.prefix if command.is_pytest else "",
     }
     if command.is_pytest:
-        has_own_root = run.root != "." and (pytest_options(tree / run.root)[0] or not pytest_options(tree)[0])
-        request["prefix"] = run.prefix if has_own_root else ""
         ignored = [f"--ignore={tree / path}" for path in run.ignored]
         words = command.argv[3 if runs_module else 2 :]
         own = _without_paths(words, tree / run.root) if paths else words
         return (*own, *ignored, *_collected_paths(paths, run.root)), request
-    if run.root != "." or run.ignored:
-        files = test_files_at(paths or (run.root,), tree)
-        apart = [path for path in files if not any(is_below(path, other) for other in run.ignored)]
-        names = [path.removeprefix(run.prefix) for path in apart]
-        labelled = prepare_labelled_run(command, names, tree / run.root)
-        labels = {label: f"{run.prefix}{path}" for label, path in labelled.labels.items()}
-    else:
-        labelled = prepare_labelled_run(command, test_files_at(paths, tree), tree)
-        labels = dict(labelled.labels)
+    is_part = run.root != "." or run.ignored
+    files = test_files_at(paths or ((run.root,) if is_part else ()), tree)
+    apart = [path for path in files if not any(is_below(path, other) for other in run.ignored)]
+    names = [path.removeprefix(run.prefix) for path in apart]
+    labelled = prepare_labelled_run(command, names, tree / run.root)
+    labels = {label: f"{run.prefix}{path}" for label, path in labelled.labels.items()}
     label_root = str(tree / run.root / labelled.root) if labelled.root else ""
     return labelled.arguments, {**request, "labels": labels, "label_root": label_root}
 
