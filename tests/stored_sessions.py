@@ -4,8 +4,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from coder.core.events import Event, SessionStarted
-from coder.core.task import Task
+from coder.core.events import Event, SessionStarted, Task
 from coder.files.regular_files import sessions_directory
 from coder.session.log import EventLog, SessionStore
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from coder.core.events import SessionFinished
-from coder.core.messages import Request
-from coder.core.task import Task
+from coder.core.events import SessionFinished, Task
+from coder.core.values import Request
 from coder.core.verdict import VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import PLACEHOLDER

@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 
 from coder.core.events import Answer, QuestionAsked, SessionFinished, ToolFinished, Warned
-from coder.core.messages import Request, ToolMessage
+from coder.core.values import Request, ToolMessage
 from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from coder.permissions.secrets import DENY_READ, Secrets
 from coder.sandbox.process import ProcessSandbox

@@ -4,8 +4,7 @@ from typing import Any
 import jinja2
 import pytest
 
-from coder.core.events import Diagnosed
-from coder.core.messages import Image
+from coder.core.events import Attachment, Diagnosed, Source, Task
 from coder.core.notes import (
     CheckedClaim,
     Component,
@@ -17,8 +16,7 @@ from coder.core.notes import (
     Subtopic,
 )
 from coder.core.plan import format_plan
-from coder.core.task import Attachment, Source, Task
-from coder.core.values import EDIT, Proposal, Proposals, Suspect
+from coder.core.values import EDIT, Image, Proposal, Proposals, Suspect
 from coder.core.verdict import (
     Failure,
     ReproductionResult,

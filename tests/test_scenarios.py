@@ -37,6 +37,7 @@ from typing import Any
 import pytest
 
 from coder.core.events import (
+    Budget,
     CandidateDropped,
     Diagnosed,
     Event,
@@ -47,11 +48,11 @@ from coder.core.events import (
     SessionFinished,
     StageChanged,
     StrategyChosen,
+    Task,
     ToolFinished,
 )
-from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
-from coder.core.task import Budget, Task
+from coder.core.values import UserMessage
 from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
 from coder.strategies.build import build_components

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import Warned
-from coder.core.messages import ToolMessage, UserMessage
-from coder.core.task import Task
+from coder.core.events import Task, Warned
+from coder.core.values import ToolMessage, UserMessage
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.sandbox.backend import CommandSpec, WrappedCommand
 from coder.settings import Config, forget_repository, is_trusted, trust_repository

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from coder.core.errors import ToolError
-from coder.core.messages import ToolSpec
 from coder.core.notes import Note
 from coder.core.text import parse_json
+from coder.core.values import ToolSpec
 
 OTHER_NAMES = frozenset(
     {"cmd", "file", "file_path", "filename", "input", "patch", "query", "regex", "script", "text"}

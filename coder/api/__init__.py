@@ -20,7 +20,7 @@ from coder.core.values import Suspect, SuspectRanking
 from coder.core.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.patching import FileChange, PlannedPatch
     from coder.retrieval.ranking import RankedPlace
     from coder.wiring.session import SessionHandle, SessionSetup
@@ -90,7 +90,7 @@ def verify(
     Raises:
         UserError: there is no such change, or the repository cannot be worked on.
     """
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.wiring.session import judging_approach, prepare_session
 
     request = Task(
@@ -162,7 +162,7 @@ def fix(
     Raises:
         UserError: the model or the repository cannot be used.
     """
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.wiring.session import prepare_session
 
     flags: dict[str, Any] = {

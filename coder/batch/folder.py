@@ -15,9 +15,8 @@ from coder.batch.issues import BatchIssue
 from coder.core.attestation import build_attestation
 from coder.core.errors import UserError
 from coder.core.events import SessionFinished, SessionStarted
-from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
-from coder.core.values import Value
+from coder.core.values import UsageTotals, Value
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import markdown_report
 from coder.files.regular_files import lock_file

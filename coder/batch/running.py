@@ -12,7 +12,7 @@ from typing import Any
 from coder.batch.folder import BatchFolder, IssueResult, describe_session
 from coder.batch.issues import BatchIssue, resolve_repository
 from coder.core.errors import CoderError, UserError
-from coder.core.task import Task
+from coder.core.events import Task
 from coder.executors.calls import (
     CallFailed,
     CallFinished,

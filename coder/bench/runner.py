@@ -15,10 +15,8 @@ from pydantic import Field, ValidationError
 
 from coder.bench.suites import SuiteTask
 from coder.core.errors import CoderError
-from coder.core.events import SessionFinished
-from coder.core.messages import UsageTotals
-from coder.core.task import Budget, Mode, Task
-from coder.core.values import Value
+from coder.core.events import Budget, Mode, SessionFinished, Task
+from coder.core.values import UsageTotals, Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
 from coder.executors.calls import CallFailed, CallFinished, Emit, Executor
 from coder.files.regular_files import sessions_directory

@@ -70,7 +70,7 @@ def bench(
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
     from coder.bench.tables import write_predictions
-    from coder.core.task import Budget
+    from coder.core.events import Budget
     from coder.wiring.session import RuntimeOptions
 
     if options.on.startswith("ray"):

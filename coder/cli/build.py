@@ -49,7 +49,7 @@ def build(
     coder fix.
     """
     from coder.cli.running import run_task
-    from coder.core.task import Task
+    from coder.core.events import Task
 
     text = read_issue(goal)
     plan = read_plan(options.plan) if options.plan is not None else None

@@ -11,7 +11,7 @@ from coder.cli.options import MODEL, Options, with_options
 def demo(*, options: Options) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.running import run_task
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.repo.repository import init_repository
 
     directory = _unpack()

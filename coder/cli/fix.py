@@ -26,8 +26,7 @@ from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.cli.forges import ForgeIssue
-    from coder.core.events import SessionFinished
-    from coder.core.task import Mode, Source, Task
+    from coder.core.events import Mode, SessionFinished, Source, Task
 
 COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask", "plan": "fix"}
 """Modes of sessions by those of custom commands."""
@@ -69,7 +68,7 @@ def fix(
         raise UserError(
             f"{options.plan} is a plan of components. To build them: coder build GOAL --plan {options.plan}"
         )
-    from coder.core.task import Task
+    from coder.core.events import Task
 
     request = Task(issue=issue, directory=options.repo, base=base, merge=merge, plan=plan)
     return _run_request(request, options)
@@ -87,7 +86,7 @@ def do(
 
     No failing test is sought first; PASSING, exit code 3, is its usual end: --require passing makes it 0.
     """
-    from coder.core.task import Task
+    from coder.core.events import Task
 
     return _run_request(Task(issue=change, mode="change", directory=options.repo), options)
 
@@ -128,7 +127,7 @@ def ask(
         raise UserError("--on distributes the researchers of --deep: give both or neither.")
     if max_iterations is not None and not deep:
         raise UserError("--max-iterations limits the rounds of --deep: give both or neither.")
-    from coder.core.task import Task
+    from coder.core.events import Task
 
     request = Task(
         issue=question,
@@ -156,7 +155,7 @@ def run(
 
     They lie in .agents/commands and .claude/commands; skills can be run as well.
     """
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.settings import is_trusted
     from coder.wiring.extensions import find_commands, require_command
 

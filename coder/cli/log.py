@@ -19,7 +19,7 @@ from coder.files.regular_files import state_directory
 from coder.repo.git import find_checkout, find_git, find_root, is_in_use, session_lock
 
 if TYPE_CHECKING:
-    from coder.core.messages import Usage, UsageTotals
+    from coder.core.values import Usage, UsageTotals
     from coder.session.log import StoredSession
     from coder.wiring.conversations import ConversationPoint
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from coder.cli.forges import fetch
 from coder.core.errors import UserError
-from coder.core.task import Source
+from coder.core.events import Source
 
 SOURCES_DIRECTORY = "coder-sources"
 LARGEST_BYTES = 1_000_000

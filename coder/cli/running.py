@@ -20,7 +20,7 @@ from coder.files.regular_files import config_directory, sessions_directory, stat
 
 if TYPE_CHECKING:
     from coder.cli.options import Options
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.wiring.session import Approach, Connect, SessionHandle
 
 INTERRUPTED = 130

@@ -20,7 +20,7 @@ from coder.files.regular_files import index_database, prompt_history_file, sessi
 from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
-    from coder.core.task import Mode, Restore
+    from coder.core.events import Mode, Restore
     from coder.sandbox.backend import SandboxBackend
     from coder.session.approval import PermissionDecision
     from coder.session.log import EventLog
@@ -211,7 +211,7 @@ class InterfaceServices:
     def _open_session(self, request: "UserRequest") -> "Session":
         """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
         from coder.cli.options import read_request
-        from coder.core.task import Attachment, Task
+        from coder.core.events import Attachment, Task
         from coder.sandbox.choice import BackendChoice
         from coder.wiring.session import judging_approach, prepare_session
 

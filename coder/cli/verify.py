@@ -25,8 +25,7 @@ from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
-    from coder.core.events import SessionFinished
-    from coder.core.task import Task
+    from coder.core.events import SessionFinished, Task
     from coder.wiring.session import Approach
 
 
@@ -114,7 +113,7 @@ def verify(
 
 def _find_change(change: str | None, options: Options) -> "tuple[Approach, Task]":
     """Return how to judge the change that the arguments name, and the request to do so."""
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.wiring.session import judging_approach
 
     repo, issue = options.repo, read_issue(options.issue) if options.issue else ""
@@ -126,7 +125,7 @@ def _find_change(change: str | None, options: Options) -> "tuple[Approach, Task]
 def _judge_again(statement: "Attestation", options: Options) -> int:
     """Judge again what an attestation is about, and report whether its verdict still holds."""
     from coder.cli.running import run_task
-    from coder.core.task import Task
+    from coder.core.events import Task
     from coder.wiring.session import judging_approach
 
     if options.test is None:

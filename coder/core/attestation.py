@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from coder.core import events
-from coder.core.messages import UsageTotals
 from coder.core.text import parse_json
-from coder.core.values import Environment, Value
+from coder.core.values import Environment, UsageTotals, Value
 from coder.core.verdict import Verdict, VerdictKind
 
 FORMAT = 3

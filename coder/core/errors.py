@@ -16,7 +16,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from coder.core.messages import Usage
+    from coder.core.values import Usage
 
 
 class CoderError(Exception):

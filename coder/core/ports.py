@@ -8,15 +8,17 @@ from threading import Event
 from typing import Literal, Protocol, TypedDict, Unpack
 
 from coder.core.events import Record, RunEvent
-from coder.core.messages import Delta, Reply, Request
 from coder.core.values import (
     Candidate,
     Delivery,
+    Delta,
     Environment,
     NewCommit,
     Patch,
     Policy,
     Proposals,
+    Reply,
+    Request,
     Value,
 )
 from coder.core.verdict import (

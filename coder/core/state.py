@@ -5,15 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from coder.core import events
-from coder.core.messages import (
-    REMARK_OPENING,
-    AssistantMessage,
-    Message,
-    ToolCall,
-    ToolMessage,
-    UsageTotals,
-    UserMessage,
-)
+from coder.core.events import Task
 from coder.core.notes import (
     Diagnosis,
     Done,
@@ -24,8 +16,16 @@ from coder.core.notes import (
     Reproduction,
     Sites,
 )
-from coder.core.task import Task
-from coder.core.values import Value
+from coder.core.values import (
+    REMARK_OPENING,
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UsageTotals,
+    UserMessage,
+    Value,
+)
 from coder.core.verdict import Verdict, VerdictKind
 
 LONG_RESULT_CHARACTERS, BEGINNING_CHARACTERS = 300, 120

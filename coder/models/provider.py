@@ -63,7 +63,7 @@ from pydantic_ai.usage import RequestUsage
 
 from coder.core import ports
 from coder.core.errors import ModelError
-from coder.core.messages import (
+from coder.core.values import (
     AssistantMessage,
     Delta,
     Effort,

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from coder.core.errors import ModelError, UserError
-from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
 from coder.core.text import explain_invalid_value
-from coder.core.values import Value
+from coder.core.values import AssistantMessage, Delta, Reply, Request, ToolCall, Usage, Value
 
 CHUNK_CHARACTERS = 16
 """Characters in one streamed delta."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from coder.core.errors import ModelError
-from coder.core.messages import (
+from coder.core.text import parse_json
+from coder.core.values import (
     AssistantMessage,
     Image,
     Message,
@@ -18,7 +19,6 @@ from coder.core.messages import (
     ToolSpec,
     UserMessage,
 )
-from coder.core.text import parse_json
 
 GUIDE_TEMPLATE = """\
 # Tools

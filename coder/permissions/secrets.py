@@ -15,7 +15,7 @@ from coder.core.paths import is_test_path
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from coder.core.messages import Message
+    from coder.core.values import Message
 
 MaskedValue = TypeVar("MaskedValue", bound="BaseModel")
 SECRET_FORMATS = {

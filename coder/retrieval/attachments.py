@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coder.core.errors import ToolError, UserError
-from coder.core.messages import Image
+from coder.core.events import Attachment
 from coder.core.paths import is_git_name
 from coder.core.ports import Model
-from coder.core.task import Attachment
+from coder.core.values import Image
 from coder.files.regular_files import LARGEST_BYTES, is_within, read_regular
 from coder.index.index import SymbolIndex
 from coder.index.parsers import match_definitions

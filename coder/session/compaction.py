@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from coder.core import events
-from coder.core.messages import REMARK_OPENING, AssistantMessage, Message, UserMessage
 from coder.core.notes import Plan
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_records
 from coder.core.text import shorten_line
-from coder.core.values import Value
+from coder.core.values import REMARK_OPENING, AssistantMessage, Message, UserMessage, Value
 from coder.core.verdict import VerdictKind
 
 TARGET_SHARE = 0.5

@@ -21,8 +21,7 @@ from decimal import Decimal
 from typing import Protocol, TypeVar
 
 from coder.core.errors import LimitReached
-from coder.core.events import Record
-from coder.core.messages import Effort, Request, Usage, UsageTotals, UserMessage
+from coder.core.events import Budget, Record, Task
 from coder.core.notes import Note, ReviewFinding
 from coder.core.ports import (
     DependencyInstaller,
@@ -33,8 +32,17 @@ from coder.core.ports import (
     Store,
     Verifier,
 )
-from coder.core.task import Budget, Task
-from coder.core.values import Candidate, Cutoff, Patch, Proposals
+from coder.core.values import (
+    Candidate,
+    Cutoff,
+    Effort,
+    Patch,
+    Proposals,
+    Request,
+    Usage,
+    UsageTotals,
+    UserMessage,
+)
 from coder.permissions.secrets import Secrets
 from coder.session.approval import Approval, Permissions
 from coder.session.continuation import Continuation

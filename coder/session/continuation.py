@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from coder.core import events
-from coder.core.messages import Message, ToolCall, ToolMessage
+from coder.core.events import Source
 from coder.core.notes import Evaluation, Plan, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.state import (
     active_candidates,
@@ -14,9 +14,8 @@ from coder.core.state import (
     interrupted_task,
     unanswered_calls,
 )
-from coder.core.task import Source
 from coder.core.text import parse_json
-from coder.core.values import Value
+from coder.core.values import Message, ToolCall, ToolMessage, Value
 
 INTERRUPTED = "The session was stopped before this was done."
 PATCH_TOOL = "apply_patch"

@@ -24,7 +24,6 @@ from coder.core.events import (
     events_of,
     newest_event,
 )
-from coder.core.messages import UserMessage
 from coder.core.notes import Diagnosis, Done
 from coder.core.paths import (
     extract_node_ids,
@@ -48,7 +47,7 @@ from coder.core.state import (
     unrelated_tests,
 )
 from coder.core.text import cut_after_line
-from coder.core.values import Candidate, Hunk, Patch
+from coder.core.values import Candidate, Hunk, Patch, UserMessage
 from coder.core.verdict import (
     Cause,
     Finding,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from coder.core.errors import ModelError, ToolError, ToolRefusedError, UserError
 from coder.core.events import (
     REFUSE,
+    Attachment,
     BudgetSpent,
     FilesChanged,
     MessageFinished,
@@ -27,13 +28,20 @@ from coder.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from coder.core.messages import (
+from coder.core.notes import Diagnosis, GiveUp, Note, Sites
+from coder.core.ports import Model
+from coder.core.state import active_candidates, candidate_messages, newest_reply, unanswered_calls
+from coder.core.text import format_subject, shorten_line
+from coder.core.values import (
     REMARK_OPENING,
     AssistantMessage,
     Delta,
     Effort,
     Image,
     Message,
+    Patch,
+    Phase,
+    Policy,
     Reply,
     Request,
     ToolCall,
@@ -41,12 +49,6 @@ from coder.core.messages import (
     Usage,
     UserMessage,
 )
-from coder.core.notes import Diagnosis, GiveUp, Note, Sites
-from coder.core.ports import Model
-from coder.core.state import active_candidates, candidate_messages, newest_reply, unanswered_calls
-from coder.core.task import Attachment
-from coder.core.text import format_subject, shorten_line
-from coder.core.values import Patch, Phase, Policy
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.secrets import fence_text, mark_message
 from coder.retrieval.attachments import attach_mentions, refuse_images

@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from coder.core.errors import LimitReached, ModelError, PatchError
 from coder.core.events import CandidateForked, NoteMade, StageChanged
-from coder.core.messages import UserMessage
 from coder.core.notes import Component, Done, Findings, GiveUp, Note, Plan, ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.plan import find_plan_fault, format_plan, order_components
 from coder.core.state import candidate_messages
 from coder.core.text import cut_after_line
-from coder.core.values import GENERATE, PLAN, REPAIR, REVIEW, Candidate, Patch, StageState, Value
+from coder.core.values import GENERATE, PLAN, REPAIR, REVIEW, Candidate, Patch, StageState, UserMessage, Value
 from coder.files.regular_files import read_regular_text
 from coder.patching.plan import ConfinedTree
 from coder.python.source import (

@@ -7,7 +7,6 @@ from typing import Literal
 
 from coder.core.errors import LimitReached, ModelError, PatchError, UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
-from coder.core.messages import AssistantMessage, Message, UserMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, ResearchResult, Sites, WrittenAnswer
 from coder.core.paths import is_bystander, is_test_path, match_test_ids
 from coder.core.state import (
@@ -28,9 +27,12 @@ from coder.core.values import (
     LOCATE,
     REPAIR,
     REPRODUCE,
+    AssistantMessage,
     Candidate,
+    Message,
     Patch,
     PhaseName,
+    UserMessage,
 )
 from coder.core.verdict import Finding, ReproductionResult, TestReport, TestResult, VerdictKind
 from coder.core.verdict_summary import describe_open, summarize_failures

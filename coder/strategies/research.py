@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError, UserError
-from coder.core.events import CandidateDropped, CandidateForked, NoteMade
+from coder.core.events import CandidateDropped, CandidateForked, NoteMade, Source
 from coder.core.notes import (
     CitationCounts,
     Evaluation,
@@ -18,7 +18,6 @@ from coder.core.notes import (
     ResearchResult,
     Subtopic,
 )
-from coder.core.task import Source
 from coder.core.values import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE, Candidate, Value
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import CandidateRun, SessionContext, run_part

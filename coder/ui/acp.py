@@ -15,13 +15,12 @@ from acp import schema
 from coder import __version__
 from coder.core import events
 from coder.core.errors import CoderError, UserError
-from coder.core.messages import AssistantMessage, Image, ToolCall
+from coder.core.events import Attachment
 from coder.core.notes import Done, Plan
 from coder.core.plan import format_plan
 from coder.core.state import next_mode, session_status
-from coder.core.task import Attachment
 from coder.core.text import parse_json, sanitize_text
-from coder.core.values import Hunk, first_changed_line
+from coder.core.values import AssistantMessage, Hunk, Image, ToolCall, first_changed_line
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import format_result, summary_text
 from coder.patching.git_hunks import hunk_lines, split_git_diff

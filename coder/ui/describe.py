@@ -14,11 +14,10 @@ from rich.text import Text
 
 from coder.core import events
 from coder.core.events import SessionFinished
-from coder.core.messages import UsageTotals, UserMessage
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, outcome_label
 from coder.core.text import join_first, parse_json, sanitize_text, shorten_line
-from coder.core.values import Delivery
+from coder.core.values import Delivery, UsageTotals, UserMessage
 from coder.core.verdict import Verdict, VerdictKind
 from coder.core.verdict_summary import Row, evidence_rows, format_counts
 from coder.patching.git_hunks import hunk_lines, split_git_diff

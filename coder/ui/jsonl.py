@@ -28,8 +28,8 @@ from datetime import datetime
 from typing import Any, TextIO
 
 from coder.core import events
-from coder.core.messages import AssistantMessage, ToolCall, UsageTotals
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult
+from coder.core.values import AssistantMessage, ToolCall, UsageTotals
 from coder.core.verdict_summary import describe_open
 
 

@@ -15,7 +15,6 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from coder.core import events
-from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import (
     Findings,
     ReviewFinding,
@@ -23,7 +22,7 @@ from coder.core.notes import (
 from coder.core.plan import format_plan
 from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
-from coder.core.values import Hunk, HunkComment
+from coder.core.values import AssistantMessage, Hunk, HunkComment, ToolCall
 from coder.core.verdict import Verdict
 from coder.patching.git_hunks import split_git_diff
 from coder.session.log import utc_now

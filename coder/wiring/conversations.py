@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from coder.core import events
 from coder.core.errors import UserError
-from coder.core.messages import Usage
+from coder.core.events import Restore
 from coder.core.state import session_status
-from coder.core.task import Restore
-from coder.core.values import Delivery
+from coder.core.values import Delivery, Usage
 from coder.files.regular_files import config_directory, sessions_directory
 from coder.patching.git_hunks import split_git_diff
 from coder.repo.delivery import PendingDelivery, has_change

@@ -12,10 +12,9 @@ from typing import Any
 
 from coder.core import events
 from coder.core.errors import CoderError, LimitReached, ModelError
-from coder.core.messages import AssistantMessage
+from coder.core.events import Task
 from coder.core.notes import Note
-from coder.core.task import Task
-from coder.core.values import Patch
+from coder.core.values import AssistantMessage, Patch
 from coder.executors.calls import (
     CallEvent,
     CallFailed,

@@ -13,6 +13,7 @@ from coder.behavior.comparison import group_by_answers, read_answers
 from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.behavior.runs import BehaviorRuns, call_request, find_changed_code
 from coder.core.errors import ToolError, UserError
+from coder.core.events import Attachment, Task
 from coder.core.ports import (
     AnswerClasses,
     Edit,
@@ -21,7 +22,6 @@ from coder.core.ports import (
     Repository,
     Sandbox,
 )
-from coder.core.task import Attachment, Task
 from coder.core.values import Cutoff, Environment, Policy
 from coder.files.regular_files import index_database, state_directory
 from coder.index.index import SymbolIndex

@@ -9,11 +9,10 @@ from typing import Literal, Unpack
 
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified, newest_event
-from coder.core.messages import AssistantMessage
 from coder.core.paths import test_file_of, test_function_of
 from coder.core.state import candidate_records
 from coder.core.text import suggest_name
-from coder.core.values import Value
+from coder.core.values import AssistantMessage, Value
 from coder.core.verdict import TestReport
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.repo.delivery import has_change

@@ -14,10 +14,9 @@ from urllib.parse import urlsplit
 
 from coder import __version__
 from coder.core.errors import UserError
-from coder.core.events import NOBODY, Record, SessionFinished
+from coder.core.events import NOBODY, Budget, Mode, Record, SessionFinished, Task
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
-from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.core.verdict import TestReport
 from coder.files.regular_files import index_database, sandbox_notice_file, sessions_directory
@@ -543,7 +542,6 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
         UserError: it is for bugs alone, and the mode is another one.
     """
     from coder.strategies.build import build_components
-    from coder.strategies.offline import offline_first
     from coder.strategies.registry import answer_strategy, build_strategy, log_strategy_choice
 
     if mode == "ask":
@@ -559,7 +557,10 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
         rounds=config.attempts,
         reproduces=mode == "fix",
     )
-    strategy = offline_first(strategy) if config.offline_first and mode == "fix" else strategy
+    if config.offline_first and mode == "fix":
+        from coder.strategies.offline import offline_first
+
+        strategy = offline_first(strategy)
     if config.strategy is None or name == "auto":
         return strategy
     return log_strategy_choice(name, "as asked", strategy)

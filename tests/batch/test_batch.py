@@ -16,7 +16,7 @@ from coder.batch.folder import BatchFolder
 from coder.batch.issues import BatchIssue, parse_issues
 from coder.batch.running import Batch, BatchOptions, IssueProgress
 from coder.core.events import BudgetSpent, Record, SessionFinished, SessionStarted
-from coder.core.messages import Usage, UsageTotals
+from coder.core.values import Usage, UsageTotals
 from coder.core.verdict import VerdictKind
 from coder.executors.calls import (
     CallEvent,

@@ -3,8 +3,8 @@
 from decimal import Decimal
 
 from coder.bench.runner import Job, Outcome
-from coder.core.messages import UsageTotals
-from coder.core.task import Budget
+from coder.core.events import Budget
+from coder.core.values import UsageTotals
 from coder.core.verdict import Counts, VerdictKind
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from coder.bench.runner import append_outcome, plan_jobs, read_outcomes
 from coder.bench.tables import GROUP_COLUMNS, group_outcomes, results_csv, results_markdown, wilson_interval
-from coder.core.task import Budget
+from coder.core.events import Budget
 from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 

@@ -9,7 +9,7 @@ import pytest
 from coder.bench.runner import SCRIPTED, plan_jobs, run_job
 from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import UserError
-from coder.core.task import Budget
+from coder.core.events import Budget
 from coder.core.verdict import VerdictKind
 from coder.patching import apply
 from tests.builders import write

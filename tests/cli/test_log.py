@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
-from coder.core.task import Task
+from coder.core.events import Task
 from coder.repo.git import session_lock
 from tests.builders import write
 from tests.stored_sessions import store_session

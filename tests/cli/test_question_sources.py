@@ -9,7 +9,7 @@ import pytest
 
 from coder.cli.question_sources import collect_sources
 from coder.core.errors import UserError
-from coder.core.task import Source
+from coder.core.events import Source
 from coder.strategies.research import write_sources
 
 PAGE = b"<html><head><style>p {}</style></head><body><h1>Retries</h1><p>Three\n of them.</p></body></html>"

@@ -11,9 +11,9 @@ from coder.core.events import (
     Record,
     SessionFinished,
     SessionStarted,
+    Task,
     Verified,
 )
-from coder.core.task import Task
 from coder.core.values import Delivery, Environment
 from coder.core.verdict import Verdict, VerdictKind
 

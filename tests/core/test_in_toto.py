@@ -11,7 +11,7 @@ from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.statement import Statement
 
 from coder.core.attestation import Attestation, build_statement, extract_evidence
-from coder.core.messages import UsageTotals
+from coder.core.values import UsageTotals
 from coder.core.verdict import TestResult, Verdict, VerdictKind
 
 

@@ -17,6 +17,7 @@ from coder.core.events import (
     Record,
     SessionFinished,
     SessionStarted,
+    Task,
     TestsEnded,
     TestsStarted,
     ToolFinished,
@@ -24,10 +25,9 @@ from coder.core.events import (
     Warned,
     stage_seconds,
 )
-from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Diagnosis, Done
 from coder.core.state import candidate_messages, describe_context, next_mode, session_status, unrelated_tests
-from coder.core.task import Task
+from coder.core.values import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
 from coder.session.log import EventLog
 from tests.records import make_records

@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from coder.core.errors import ModelError
-from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
 from coder.core.ports import Model
+from coder.core.values import Delta, Reply, Request, ToolSpec, Usage, UserMessage
 from coder.models import provider
 from coder.models.catalog import KEY_VARIABLES, ModelChoice
 from coder.models.provider import ProviderModel, RetryPolicy, open_model

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from coder.core.messages import Delta, Usage
+from coder.core.values import Delta, Usage
 from tests.models.contract import ASKED, RIGS
 from tests.models.fakes import Turn
 

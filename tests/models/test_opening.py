@@ -9,7 +9,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.profiles.anthropic import AnthropicModelProfile
 
 from coder.core.errors import UserError
-from coder.core.messages import Request
+from coder.core.values import Request
 from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.provider import ProviderModel, _fitting_effort, open_model

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ModelError
-from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage, UserMessage
+from coder.core.values import AssistantMessage, Delta, Reply, Request, ToolCall, Usage, UserMessage
 from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from tests.models.contract import ASKED
 

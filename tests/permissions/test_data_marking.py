@@ -1,6 +1,6 @@
 import re
 
-from coder.core.messages import ToolMessage, UserMessage
+from coder.core.values import ToolMessage, UserMessage
 from coder.permissions.secrets import fence_text, mark_message
 
 

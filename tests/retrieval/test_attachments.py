@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.messages import Image
-from coder.core.task import Attachment
+from coder.core.events import Attachment
+from coder.core.values import Image
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
 from coder.retrieval.attachments import LARGEST_IMAGE_BYTES, attach_mentions, refuse_images

@@ -12,10 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from coder.core.events import Budget, SessionCommand, SessionFinished, Task
 from coder.core.events import Event as LogEvent
-from coder.core.events import SessionCommand, SessionFinished
 from coder.core.ports import Progress, Repository, ReproducedExample, RunListener, Verifier
-from coder.core.task import Budget, Task
 from coder.core.values import Candidate, Delivery, Environment, NewCommit, Patch, Proposals
 from coder.core.verdict import (
     Failure,

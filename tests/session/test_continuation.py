@@ -9,8 +9,7 @@ from coder.core.events import (
     SessionFinished,
     Verified,
 )
-from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from coder.core.values import Delivery
+from coder.core.values import AssistantMessage, Delivery, ToolCall, ToolMessage, UserMessage
 from coder.core.verdict import Verdict, VerdictKind
 from coder.session.continuation import INTERRUPTED, read_continuation
 from coder.session.log import EventLog, read_records

@@ -1,7 +1,7 @@
 import asyncio
 
 from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolStarted, ToolStreamed, Warned
-from coder.core.messages import ToolCall
+from coder.core.values import ToolCall
 from coder.permissions.secrets import Secrets
 from coder.session.log import EventLog
 from tests.session.fakes import ticking_clock

@@ -18,9 +18,8 @@ from coder.core.events import (
     ToolStarted,
     Verified,
 )
-from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
 from coder.core.state import candidate_messages, unanswered_calls
-from coder.core.values import Candidate, Patch
+from coder.core.values import AssistantMessage, Candidate, Message, Patch, Reply, Request, ToolMessage
 from coder.core.verdict import Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import mark_message

@@ -11,6 +11,8 @@ import pytest
 
 from coder.core.errors import GitError, IdentityError, ModelError
 from coder.core.events import (
+    Attachment,
+    Budget,
     BudgetSpent,
     Event,
     Failed,
@@ -23,10 +25,8 @@ from coder.core.events import (
     Warned,
     Withdraw,
 )
-from coder.core.messages import Image
 from coder.core.ports import Progress
-from coder.core.task import Attachment, Budget
-from coder.core.values import Candidate, Cutoff, Delivery, Patch
+from coder.core.values import Candidate, Cutoff, Delivery, Image, Patch
 from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets

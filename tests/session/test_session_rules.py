@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from coder.core.events import NoteMade, Verified
-from coder.core.messages import Reply, Request
+from coder.core.events import Budget, NoteMade, Verified
 from coder.core.notes import GiveUp
-from coder.core.task import Budget
-from coder.core.values import Candidate
+from coder.core.values import Candidate, Reply, Request
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptStep
 from coder.session.session import Session

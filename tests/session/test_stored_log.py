@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import Record, SessionStarted, Verified, Warned
-from coder.core.task import Task
+from coder.core.events import Record, SessionStarted, Task, Verified, Warned
 from coder.core.verdict import VerdictKind
 from coder.files.regular_files import sessions_directory
 from coder.session.log import SessionStore, boundary_events, find_session, list_sessions, read_records

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Answer, MessageFinished, QuestionAsked, ToolFinished
-from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Note
-from coder.core.values import EDIT, EXPLAIN, LOCATE, Candidate, Phase, Policy
+from coder.core.values import EDIT, EXPLAIN, LOCATE, AssistantMessage, Candidate, Phase, Policy, ToolCall
 from coder.permissions.command_rules import Rule
 from coder.session.approval import Approval, Permissions
 from coder.session.context import CandidateRun, SessionContext

@@ -9,7 +9,7 @@ import pytest
 
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent
-from coder.core.messages import AssistantMessage, Image, Reply, Usage, UserMessage
+from coder.core.values import AssistantMessage, Image, Reply, Usage, UserMessage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.phase import LoopDetector, add_user_message, run_turn

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.events import Verified
-from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
-from coder.core.task import Budget
-from coder.core.values import Candidate
+from coder.core.events import Budget, Verified
+from coder.core.values import AssistantMessage, Candidate, Reply, Request, ToolCall, Usage
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.session import Session
 from coder.strategies.registry import build_strategy

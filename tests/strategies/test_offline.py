@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from coder.core.errors import IdentityError
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered, SessionFinished, Stop, Verified
+from coder.core.events import Budget, FilesChanged, NoteMade, PhaseEntered, SessionFinished, Stop, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.ports import Progress, ReproducedExample
 from coder.core.state import candidate_notes
-from coder.core.task import Budget
 from coder.core.values import Delivery, Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open

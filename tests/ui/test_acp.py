@@ -12,8 +12,8 @@ from unittest import mock
 
 import pytest
 
-from coder.core.messages import Image
-from coder.core.task import Attachment
+from coder.core.events import Attachment
+from coder.core.values import Image
 from coder.session.log import read_records
 from tests.builders import git, write
 from tests.models.fakes import FakeServer, Turn, serve

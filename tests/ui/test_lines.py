@@ -19,8 +19,8 @@ from coder.core.events import (
     Verified,
     Warned,
 )
-from coder.core.messages import ToolCall, ToolMessage, UsageTotals
 from coder.core.notes import ReviewFinding
+from coder.core.values import ToolCall, ToolMessage, UsageTotals
 from coder.core.verdict import (
     Counts,
     Failure,

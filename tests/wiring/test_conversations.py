@@ -8,9 +8,8 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.errors import UserError
-from coder.core.events import BudgetSpent, SessionFinished
-from coder.core.messages import Usage, UsageTotals
-from coder.core.task import Mode, Task
+from coder.core.events import BudgetSpent, Mode, SessionFinished, Task
+from coder.core.values import Usage, UsageTotals
 from coder.core.verdict import VerdictKind
 from coder.settings import Config
 from coder.wiring.conversations import (

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError, LimitReached
-from coder.core.events import BudgetSpent, CandidateForked, Warned
-from coder.core.messages import Usage, UsageTotals
+from coder.core.events import Budget, BudgetSpent, CandidateForked, Task, Warned
 from coder.core.notes import Done
-from coder.core.task import Budget, Task
-from coder.core.values import Value
+from coder.core.values import Usage, UsageTotals, Value
 from coder.repo.repository import SessionRepository
 from coder.session.context import CandidateRun, SessionContext, run_part
 from coder.settings import Config

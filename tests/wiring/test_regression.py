@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.events import Event, FilesChanged, MessageFinished
-from coder.core.messages import AssistantMessage
+from coder.core.values import AssistantMessage
 from coder.core.verdict import TestReport
 from coder.repo.git import find_git
 from coder.wiring.regression import (

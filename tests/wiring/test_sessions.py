@@ -13,7 +13,7 @@ import pytest
 import coder
 from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import GitError, UserError
-from coder.core.task import Task
+from coder.core.events import Task
 from coder.models.scripted import load_script as steps
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config

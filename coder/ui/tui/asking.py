@@ -8,7 +8,7 @@ from textual.app import App
 
 from coder.core import events
 from coder.core.errors import UserError
-from coder.core.task import Restore
+from coder.core.events import Restore
 from coder.core.text import sanitize_text, shorten_line
 from coder.core.values import HunkDecisions
 from coder.ui.tui.dialogs import ChosenOption, PlanDecision, PlanScreen, QuestionScreen

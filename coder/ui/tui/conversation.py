@@ -78,8 +78,8 @@ class Conversation:
 
     def idle_facts(self) -> list[tuple[str, str]]:
         """Return what the status line shows while no session runs, each with a command on it."""
-        from coder.core.messages import UsageTotals
         from coder.core.state import newest_request_tokens, session_status
+        from coder.core.values import UsageTotals
         from coder.ui.describe import abbreviate_number, format_money
 
         spent = UsageTotals()

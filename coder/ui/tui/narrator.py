@@ -10,9 +10,9 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
 from coder.core import events
-from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.state import Status, advance_status
 from coder.core.text import parse_json, sanitize_text
+from coder.core.values import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.verdict import Verdict
 from coder.ui.describe import (
     Line,

@@ -5,7 +5,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from coder.core.task import Attachment, Restore
+    from coder.core.events import Attachment, Restore
     from coder.session.log import EventLog, RunningSession
 
 

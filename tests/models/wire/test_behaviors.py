@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from coder.core.errors import ModelError
-from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
+from coder.core.values import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
 from coder.models.catalog import ModelChoice
 from coder.models.provider import open_model
 from tests.builders import by_hand, paragraphs

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from coder.core.errors import ModelError
-from coder.core.messages import AssistantMessage, Request, ToolCall, ToolMessage, UserMessage
+from coder.core.values import AssistantMessage, Request, ToolCall, ToolMessage, UserMessage
 from tests.models.contract import READ, RIGS
 from tests.models.fakes import Turn
 

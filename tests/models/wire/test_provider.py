@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.messages import AssistantMessage, Image, ToolMessage, Usage, UserMessage
+from coder.core.values import AssistantMessage, Image, ToolMessage, Usage, UserMessage
 from tests.models.contract import ASKED, KEY, READ, WIRES, Bench
 from tests.models.fakes import Turn
 

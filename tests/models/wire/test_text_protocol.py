@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from coder.core.messages import (
+from coder.core.values import (
     AssistantMessage,
     Message,
     Reply,

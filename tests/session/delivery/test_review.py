@@ -9,13 +9,13 @@ from coder.core.events import (
     Answer,
     Decide,
     Event,
+    Mode,
     QuestionAsked,
     ReviewAsked,
     SessionCommand,
     SessionFinished,
     Warned,
 )
-from coder.core.task import Mode
 from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
 from coder.core.verdict import (
     Finding,

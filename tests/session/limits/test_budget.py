@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.messages import Image, Request, Usage, UserMessage
-from coder.core.task import Budget
+from coder.core.events import Budget
+from coder.core.values import Image, Request, Usage, UserMessage
 from coder.session.context import IMAGE_TOKENS, BudgetTracker, Price, RateLimiter
 
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))

@@ -15,10 +15,9 @@ from coder.core.events import (
     ToolStarted,
     Verified,
 )
-from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, Usage
 from coder.core.notes import Diagnosis, Plan, Step
 from coder.core.state import candidate_messages
-from coder.core.values import Candidate
+from coder.core.values import AssistantMessage, Candidate, Reply, Request, ToolCall, ToolMessage, Usage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import read_continuation

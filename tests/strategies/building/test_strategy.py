@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import LimitReached
-from coder.core.events import NoteMade, Record, SessionFinished, StageChanged, Stop
-from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
+from coder.core.events import Budget, NoteMade, Record, SessionFinished, StageChanged, Stop, Task
 from coder.core.notes import Component, Plan
-from coder.core.task import Budget, Task
+from coder.core.values import AssistantMessage, Reply, Request, ToolCall, Usage
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
 from coder.session.log import EventLog

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.events import (
+    Budget,
     CandidateDropped,
     CandidateForked,
     NoteMade,
     PhaseEntered,
     ToolFinished,
 )
-from coder.core.messages import Request, Usage
 from coder.core.notes import CheckedClaim, ResearchReport, ResearchResult, format_report
 from coder.core.state import active_candidates
-from coder.core.task import Budget
+from coder.core.values import Request, Usage
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import Continuation, read_continuation

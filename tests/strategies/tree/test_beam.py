@@ -4,8 +4,14 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, MessageFinished, Verified
-from coder.core.task import Budget
+from coder.core.events import (
+    Budget,
+    CandidateDropped,
+    CandidateForked,
+    FilesChanged,
+    MessageFinished,
+    Verified,
+)
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
 from coder.session.context import CandidateRun, SessionContext, Strategy

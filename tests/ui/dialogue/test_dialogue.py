@@ -17,12 +17,12 @@ from coder.core.events import (
     Decide,
     PlanAsked,
     QuestionAsked,
+    Restore,
     ReviewAsked,
     SessionCommand,
     Stop,
 )
 from coder.core.events import Event as LogEvent
-from coder.core.task import Restore
 from coder.core.values import HunkComment
 from coder.session.log import EventLog, run_and_follow
 from coder.ui.dialogue import Dialogue

@@ -12,8 +12,7 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from coder.core.errors import UserError
-from coder.core.events import Event, SessionCommand, SessionStarted, Stop
-from coder.core.task import Restore
+from coder.core.events import Event, Restore, SessionCommand, SessionStarted, Stop
 from coder.session.log import EventLog, RunningSession
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import PAUSE_SECONDS, Dialog

@@ -17,16 +17,23 @@ from coder.core.events import (
     ReviewAsked,
     SessionFinished,
     SessionStarted,
+    Task,
     TextStreamed,
     ToolFinished,
     ToolStarted,
     Verified,
     Warned,
 )
-from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Diagnosis, Plan, Sites, Step
-from coder.core.task import Task
-from coder.core.values import Delivery
+from coder.core.values import (
+    AssistantMessage,
+    Delivery,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UsageTotals,
+    UserMessage,
+)
 from coder.core.verdict import Counts, Failure, TestResult, Verdict, VerdictKind
 
 ISSUE = "Clock.add wraps at 24:00 only once: 23:00 plus 49 hours gives 48:00"

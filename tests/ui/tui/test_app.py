@@ -19,7 +19,7 @@ from coder.core.events import (
     Warned,
     Withdraw,
 )
-from coder.core.messages import UserMessage
+from coder.core.values import UserMessage
 from coder.session.log import RunningSession
 from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
 from coder.ui.tui.services import OpenedRepository, Overview, SessionModel, UserRequest

@@ -11,7 +11,7 @@ from coder.core.events import (
     TextStreamed,
     ToolStarted,
 )
-from coder.core.messages import AssistantMessage
+from coder.core.values import AssistantMessage
 from coder.core.verdict import VerdictKind
 from coder.ui.tui.narrator import CallFold, ReplyView
 from coder.ui.tui.transcript import Transcript

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import MessageFinished, PhaseEntered, SessionFinished
-from coder.core.messages import AssistantMessage
+from coder.core.values import AssistantMessage
 from coder.ui.tui.keys import KeyBindings
 from tests.ui.tui import pictures, story
 from tests.ui.tui.fakes import Stage, stage

@@ -1,7 +1,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from coder.core.task import Restore
+from coder.core.events import Restore
 from coder.session.log import EventLog
 from coder.ui.tui.transcript import IssueText
 from tests.ui.tui import story
