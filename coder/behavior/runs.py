@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,26 +68,16 @@ class Replay(NamedTuple):
     """Names of the standard library whose code is the project's; None if they are not known."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class BehaviorRuns:
     """Compares the behavior of a change with its base's, for one project."""
 
-    def __init__(
-        self,
-        base: PytestRunner,
-        change: PytestRunner | None = None,
-        *,
-        sandbox: Sandbox,
-        scratch: Path,
-        seconds: float,
-    ) -> None:
-        """Prepare to compare, with so many seconds for the answers of one change.
-
-        `change` runs the change where its environment differs, as by other versions of packages.
-        """
-        self._sides = (base, change or base)
-        self._sandbox = sandbox
-        self._scratch = scratch
-        self._seconds = seconds
+    sides: tuple[PytestRunner, PytestRunner]
+    """Those of base and change: their environments may differ, as by other versions of packages."""
+    sandbox: Sandbox
+    scratch: Path
+    seconds: float
+    """Time for the answers of one change."""
 
     def examine(
         self,
@@ -135,18 +126,18 @@ class BehaviorRuns:
         The tests themselves may take `run_seconds`; those in `passing` pass on the change, and count unless
         they are red on the base.
         """
-        if not all(side.is_recorded for side in self._sides) or self._seconds <= 0:
+        if not all(side.is_recorded for side in self.sides) or self.seconds <= 0:
             return None
-        deadline = time.monotonic() + self._seconds
+        deadline = time.monotonic() + self.seconds
 
         def record(runner: PytestRunner, tree: Path) -> RecordedCalls:
-            seconds = self._seconds / 2
+            seconds = self.seconds / 2
             request = call_request(tree, code, targets=targets, command=runner.command, seconds=seconds)
-            limit = self._seconds + run_seconds
+            limit = self.seconds + run_seconds
             return runner.record_calls(tree, [*targets, *tests], request, timeout_seconds=limit)
 
         with ThreadPoolExecutor(2) as pool:
-            records = pool.map(record, self._sides, (base, change))
+            records = pool.map(record, self.sides, (base, change))
             (old_records, old_problem, red), (new_records, new_problem, _) = records
         old, new = read_answers(old_records), read_answers(new_records)
         problems = [problem.text for problem in (old_problem, new_problem) if problem]
@@ -200,7 +191,7 @@ class BehaviorRuns:
             for key, answer in own
         ]
         keys = [key for key, _ in own]
-        sides = list(zip(self._sides, (base, change), strict=True))
+        sides = list(zip(self.sides, (base, change), strict=True))
 
         def replay(job: tuple[bool, tuple[PytestRunner, Path]]) -> Replay:
             later, (runner, tree) = job
@@ -245,7 +236,7 @@ class BehaviorRuns:
             "repeat": REPEATED,
             "calls": calls,
         }
-        with tempfile.TemporaryDirectory(prefix="app-", dir=self._scratch) as name:
+        with tempfile.TemporaryDirectory(prefix="app-", dir=self.scratch) as name:
             place = Path(name)
             (place / "main.py").write_text(_replay_script(), encoding="utf-8")
             job["directory"] = str(place if later else tree)
@@ -258,7 +249,7 @@ class BehaviorRuns:
                 "PYTHONHASHSEED": "7" if later else "0",
             }
             try:
-                execution = self._sandbox.run(
+                execution = self.sandbox.run(
                     argv,
                     cwd=tree,  # a sandbox may show no other tree
                     environment=environment,

@@ -191,10 +191,7 @@ class ProviderModel:
         self._patience = retry_policy or RetryPolicy()
         self._limits = limits or ReplyLimits()
         self._quirks = ServerQuirks()
-
-    @property
-    def name(self) -> str:
-        return self._choice.name
+        self.name = choice.name
 
     @property
     def context_tokens(self) -> int | None:

@@ -88,23 +88,11 @@ class ScriptedModel:
     ) -> None:
         self._scenes = list(scenes)
         self._script = tuple(self._scenes)
-        self._name = name
-        self._context_tokens = context_tokens
-        self._accepts_images = accepts_images
+        self.name = name
+        self.context_tokens = context_tokens
+        self.accepts_images = accepts_images
         self._pause = pause or (lambda: asyncio.sleep(0))
         self.requests: list[Request] = []
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def context_tokens(self) -> int | None:
-        return self._context_tokens
-
-    @property
-    def accepts_images(self) -> bool:
-        return self._accepts_images
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """Return the highest cost of any reply of the script; None where one has no price."""

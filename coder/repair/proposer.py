@@ -72,21 +72,14 @@ class SearchState:
         return f"{len(self.survivors) or 'none'} of {self.tried:,} candidates {passing}{first}"
 
 
+@dataclass(frozen=True, kw_only=True)
 class TemplateProposer:
     """Search-based repair with rewrite rules."""
 
-    def __init__(
-        self,
-        *,
-        tracer: Tracer,
-        trials: Trials,
-        runner: TestRunner,
-        classify: ClassifyEdits,
-    ) -> None:
-        self._tracer = tracer
-        self._trials = trials
-        self._runner = runner
-        self._classify = classify
+    tracer: Tracer
+    trials: Trials
+    runner: TestRunner
+    classify: ClassifyEdits
 
     def propose(
         self,
@@ -103,7 +96,7 @@ class TemplateProposer:
         started = time.monotonic()
         tracing_seconds = min(seconds * TRACING_SHARE, MAX_TRACING_SECONDS)
         case = (
-            trace_fault(self._tracer, tree, tests, seconds=tracing_seconds, progress=progress)
+            trace_fault(self.tracer, tree, tests, seconds=tracing_seconds, progress=progress)
             if tests
             else "There is no failing test to search with."
         )
@@ -147,7 +140,7 @@ class TemplateProposer:
         """
         state = SearchState()
         until, last = (deadline - seconds * (1 - share) for share in (SEARCH_SHARE, EMPTY_SHARE))
-        try_edits = partial(_try_in_forks, self._trials, case, state=state, until=until, progress=progress)
+        try_edits = partial(_try_in_forks, self.trials, case, state=state, until=until, progress=progress)
         if not case.has_collection_error:
             try_edits(candidates, last=last)
             if rivals := list_rivals(case, candidates, state):
@@ -177,7 +170,7 @@ class TemplateProposer:
             guards = [*dict.fromkeys(test for item in plain for test in item.edit.guards)]
             seconds = max(deadline - time.monotonic(), MIN_CONFIRMATION_SECONDS)
             edits = [candidate.edit for candidate in plain]
-            found = self._classify(case.tree, edits, case.failing, guards, seconds)
+            found = self.classify(case.tree, edits, case.failing, guards, seconds)
             changed = found.changed or [0] * len(found.classes)
             order = sorted(
                 range(len(found.classes)),
@@ -232,7 +225,7 @@ class TemplateProposer:
         edit = candidate.edit
         text = edit.apply(case.sources[edit.path].text)
         with temporary_edits(case.tree, {edit.path: text}):
-            report = self._runner.run(case.tree, tests, timeout_seconds=seconds, expect_loaded=[edit.path])
+            report = self.runner.run(case.tree, tests, timeout_seconds=seconds, expect_loaded=[edit.path])
         if any(result.red for result in report.results):
             return False
         if report.problem is not None:

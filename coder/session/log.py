@@ -47,14 +47,10 @@ class EventLog:
         self._store = store
         self._clock = clock
         self._secrets = secrets
-        self._records = list(records)
+        self.records = list(records)
+        """All lasting records so far; not to be changed by callers."""
         self._followers: list[asyncio.Queue[events.Record | None]] = []
         self._closed = False
-
-    @property
-    def records(self) -> list[events.Record]:
-        """All lasting records so far; not to be changed by callers."""
-        return self._records
 
     @property
     def is_closed(self) -> bool:
@@ -65,9 +61,9 @@ class EventLog:
         """Give an event its number, store it unless it is fleeting, and pass it to the followers."""
         event = self._secrets.mask_value(event)
         is_fleeting = isinstance(event, events.TransientEvent)
-        record = events.Record(number=len(self._records) + (not is_fleeting), at=self._clock(), event=event)
+        record = events.Record(number=len(self.records) + (not is_fleeting), at=self._clock(), event=event)
         if not is_fleeting:
-            self._records.append(record)
+            self.records.append(record)
             if self._store is not None:
                 self._store.append(record)
         for follower in self._followers:
@@ -121,7 +117,7 @@ class EventLog:
     async def follow(self, start: int = 1) -> AsyncIterator[events.Record]:
         """Yield every record from number `start` on, then new ones until the log is closed."""
         queue: asyncio.Queue[events.Record | None] = asyncio.Queue()
-        past_records = self._records[start - 1 :]
+        past_records = self.records[start - 1 :]
         if self._closed:
             queue.put_nowait(None)
         self._followers.append(queue)

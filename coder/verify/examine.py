@@ -193,13 +193,12 @@ def _is_configured(checker: Checker, root: Path) -> bool:
     )
 
 
+@dataclass(frozen=True)
 class LinterChecks:
     """Runs a project's checkers on both sides of a change."""
 
-    def __init__(self, project: Project, sandbox: Sandbox) -> None:
-        """Prepare to run."""
-        self._project = project
-        self._sandbox = sandbox
+    project: Project
+    sandbox: Sandbox
 
     def compare(self, old: Path, new: Path, changed: Sequence[str]) -> LintReport:
         """Return findings in the changed files of the tree `new` that the tree `old` lacks.
@@ -223,9 +222,9 @@ class LinterChecks:
 
     def _program_of(self, checker: Checker) -> tuple[str, ...]:
         """Return how to start a checker: in the project's environment, or from its PATH; or nothing."""
-        module = (str(self._project.interpreter), "-m", checker.name)
-        ran = self._run((*module, "--version"), self._project.interpreter.parent)
-        path = shutil.which(checker.name, path=self._project.environment.get("PATH"))
+        module = (str(self.project.interpreter), "-m", checker.name)
+        ran = self._run((*module, "--version"), self.project.interpreter.parent)
+        path = shutil.which(checker.name, path=self.project.environment.get("PATH"))
         return module if ran and ran[0] == 0 else (path,) if path else ()
 
     def _findings(
@@ -247,9 +246,9 @@ class LinterChecks:
 
     def _run(self, argv: Sequence[str], cwd: Path) -> tuple[int, str] | None:
         """Return exit code and output of a command; None if it could not do its work."""
-        environment, limits = self._project.environment, Limits(wall_seconds=SECONDS)
+        environment, limits = self.project.environment, Limits(wall_seconds=SECONDS)
         try:
-            execution = self._sandbox.run(
+            execution = self.sandbox.run(
                 argv, cwd=cwd, environment=environment, policy=READ_ONLY, limits=limits
             )
         except SandboxError:

@@ -244,11 +244,10 @@ class ProjectRuntime:
         self, *, seconds: float, interpreter: Path | None = None, sandbox: Sandbox | None = None
     ) -> BehaviorRuns:
         """Return what compares behavior; `interpreter` runs the change where it is not the project's."""
-        sides = [self.project]
-        if interpreter is not None:
-            sides.append(use_interpreter(self.project, interpreter, os.environ))
+        project = self.project
+        changed = project if interpreter is None else use_interpreter(project, interpreter, os.environ)
         return BehaviorRuns(
-            *(self.runner(project, sandbox) for project in sides),
+            sides=(self.runner(project, sandbox), self.runner(changed, sandbox)),
             sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
             seconds=seconds,
@@ -345,7 +344,7 @@ class ProjectRuntime:
             python=project.python,
             packages=tuple(sorted({*project.distributions, *added})),
             sandbox=backend.name if backend else "",
-            is_reduced=bool(backend and backend.limitations),
+            is_reduced=backend is not None and self.sandbox.notice != "",
         ).with_hash()
 
     def _run_store(self, repository: Repository) -> RunStore:

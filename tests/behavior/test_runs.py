@@ -595,7 +595,7 @@ def compare(
     runner = PytestRunner(
         project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(wall_seconds=60.0)
     )
-    runs = BehaviorRuns(runner, sandbox=sandbox, scratch=sandbox.scratch, seconds=60)
+    runs = BehaviorRuns(sides=(runner, runner), sandbox=sandbox, scratch=sandbox.scratch, seconds=60)
     old = "tests/test_shop.py::test_old"
     return runs.examine(
         place / "base",
