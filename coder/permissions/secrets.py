@@ -18,51 +18,41 @@ if TYPE_CHECKING:
     from coder.core.values import Message
 
 MaskedValue = TypeVar("MaskedValue", bound="BaseModel")
-SECRET_FORMATS = {
+_FORMATS = {
     "private key": (
+        ("PRIVATE KEY",),
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s*[\w-]+: [^\n]*+)*+"
         r"(?:[\s|\d\\nr\"',+-]*+[A-Za-z0-9+/]{16,}+={0,2}+)++"
-        r"(?:[^-]{0,80}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?"
+        r"(?:[^-]{0,80}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?",
     ),
-    "Anthropic key": r"\bsk-ant-[\w-]{20,}",
-    "OpenAI key": r"\bsk-(?=[\w-]*\d)(?=[\w-]*[A-Z])(?:proj-|svcacct-|admin-)?[\w-]{20,}",
-    "OpenRouter key": r"\bsk-or-v1-[0-9a-f]{40,}",
-    "AWS access key": r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b",
-    "GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{50,})",
-    "GitLab token": r"\bglpat-[\w-]{20,}",
-    "Google key": r"\bAIza[\w-]{35}(?![\w-])",
-    "Google token": r"\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}",
-    "Slack token": r"\bxox[abeoprs]-[\w-]{10,}|\bxapp-\d-[\w-]{20,}"
-    r"|(?<=hooks\.slack\.com/services/)T\w+/B\w+/\w{16,}",
-    "Stripe key": r"\b(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}",
-    "JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
-    "npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
-    "PyPI token": r"\bpypi-[\w-]{50,}",
-    "Hugging Face token": r"\bhf_[A-Za-z]{30,}\b",
-    "SendGrid key": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
+    "Anthropic key": (("sk-ant-",), r"\bsk-ant-[\w-]{20,}"),
+    "OpenAI key": (("sk-",), r"\bsk-(?=[\w-]*\d)(?=[\w-]*[A-Z])(?:proj-|svcacct-|admin-)?[\w-]{20,}"),
+    "OpenRouter key": (("sk-or-v1-",), r"\bsk-or-v1-[0-9a-f]{40,}"),
+    "AWS access key": (("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
+    "GitHub token": (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{50,})",
+    ),
+    "GitLab token": (("glpat-",), r"\bglpat-[\w-]{20,}"),
+    "Google key": (("AIza",), r"\bAIza[\w-]{35}(?![\w-])"),
+    "Google token": (("ya29.", "GOCSPX-"), r"\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}"),
+    "Slack token": (
+        ("xox", "xapp-", "hooks.slack.com/services/"),
+        r"\bxox[abeoprs]-[\w-]{10,}|\bxapp-\d-[\w-]{20,}"
+        r"|(?<=hooks\.slack\.com/services/)T\w+/B\w+/\w{16,}",
+    ),
+    "Stripe key": (("k_live_", "k_test_", "whsec_"), r"\b(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}"),
+    "JSON web token": (("eyJ",), r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
+    "npm token": (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    "PyPI token": (("pypi-",), r"\bpypi-[\w-]{50,}"),
+    "Hugging Face token": (("hf_",), r"\bhf_[A-Za-z]{30,}\b"),
+    "SendGrid key": (("SG.",), r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),
 }
-"""Formats as documented by their issuers and used by secret scanners (gitleaks, detect-secrets)."""
-_ANCHORS = {
-    "private key": ("PRIVATE KEY",),
-    "Anthropic key": ("sk-ant-",),
-    "OpenAI key": ("sk-",),
-    "OpenRouter key": ("sk-or-v1-",),
-    "AWS access key": ("AKIA", "ASIA"),
-    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    "GitLab token": ("glpat-",),
-    "Google key": ("AIza",),
-    "Google token": ("ya29.", "GOCSPX-"),
-    "Slack token": ("xox", "xapp-", "hooks.slack.com/services/"),
-    "Stripe key": ("k_live_", "k_test_", "whsec_"),
-    "JSON web token": ("eyJ",),
-    "npm token": ("npm_",),
-    "PyPI token": ("pypi-",),
-    "Hugging Face token": ("hf_",),
-    "SendGrid key": ("SG.",),
-}
-"""Literals, one of which every value of that format contains: a hundred times as fast to find as the formats.
+"""Formats as documented by their issuers and used by secret scanners (gitleaks, detect-secrets).
+
+Before each, literals of which every value contains one: a hundred times as fast to find.
 """
-_SHAPE_PATTERNS = {kind: re.compile(shape) for kind, shape in SECRET_FORMATS.items()}
+_FORMAT_PATTERNS = {kind: re.compile(pattern) for kind, (_, pattern) in _FORMATS.items()}
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
 _KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
@@ -177,14 +167,15 @@ class Secrets:
         match data:
             case str():
                 return mask(data)
-            case dict() if data.get("role") == "assistant" or (
-                "needs_uncommitted_work" in data and not data.get("commit")
-            ):
-                # a diff delivered without a commit is applied from the log, so only own values are masked
-                return {name: self._mask_nested(inner, self.mask_own_values) for name, inner in data.items()}
             case dict():
+                # a diff delivered without a commit is applied from the log, so only own values are masked
+                is_verbatim = data.get("role") == "assistant" or (
+                    "needs_uncommitted_work" in data and not data.get("commit")
+                )
                 return {
-                    name: self._mask_nested(inner, self.mask_own_values if name in VERBATIM_FIELDS else mask)
+                    name: self._mask_nested(
+                        inner, self.mask_own_values if is_verbatim or name in VERBATIM_FIELDS else mask
+                    )
                     for name, inner in data.items()
                 }
             case list():
@@ -198,9 +189,9 @@ class Secrets:
 def _replace_secrets(text: str, own: tuple[str, ...], replace: Replace) -> str:
     """Replace each secret, by any rule; placeholders are not secrets."""
     text = _replace_own(text, own, replace)
-    for kind, anchors in _ANCHORS.items():
+    for kind, (anchors, _) in _FORMATS.items():
         if any(anchor in text for anchor in anchors):
-            text = _replace_shape(text, kind, replace)
+            text = _replace_format(text, kind, replace)
     lowered = text.lower()
     for anchors, context in CONTEXTS:
         if any(anchor in lowered for anchor in anchors):
@@ -215,15 +206,13 @@ def _replace_own(text: str, own: tuple[str, ...], replace: Replace) -> str:
     return text
 
 
-def _replace_shape(text: str, kind: str, replace: Replace) -> str:
+def _replace_format(text: str, kind: str, replace: Replace) -> str:
     def hide(match: "re.Match[str]") -> str:
-        return (
-            _KEY_RUN.sub(lambda run: replace(kind, run[0]), match[0])
-            if kind == "private key"
-            else replace(kind, match[0])
-        )
+        if kind == "private key":
+            return _KEY_RUN.sub(lambda run: replace(kind, run[0]), match[0])
+        return replace(kind, match[0])
 
-    return _SHAPE_PATTERNS[kind].sub(hide, text)
+    return _FORMAT_PATTERNS[kind].sub(hide, text)
 
 
 def _replace_literal(match: "re.Match[str]", replace: Replace) -> str:
@@ -377,9 +366,9 @@ def is_literal_secret(match: "re.Match[str]") -> bool:
     if {"header", "element", "login"} & groups.keys():
         return len(value) >= 4
     if "keyword" not in groups:
-        return _looks_random(value)
+        return _resembles_password(value)
     if not _is_strong(match) or not _NAME_SUFFIX.fullmatch(groups["rest"]) or len(value) < 4:
-        return _looks_random(value)
+        return _resembles_password(value)
     return _is_quoted_secret(match) if groups["quoted"] else _is_bare_secret(match, value)
 
 
@@ -409,25 +398,18 @@ def _is_bare_secret(match: "re.Match[str]", value: str) -> bool:
     line_start = text.rfind("\n", 0, match.start()) + 1
     before, has_no_space = text[line_start : match.start()], separator.strip() == separator
     if _CODE.fullmatch(value) or value.startswith(("/", "./", "~/", "@", "&", "!", "*")):
-        return _looks_random(value)
-    next_character = text[match.end() : match.end() + 1]
+        return _resembles_password(value)
     name = re.search(r"(?:--)?[\w.-]*$", before)
-    full_name = f"{name[0] if name else ''}{match['keyword']}{match['rest']}"
-    if (
-        has_no_space
-        and "=" in separator
-        and next_character not in ("(", ")", "[", ",")
-        and (full_name.isupper() or full_name.startswith("--"))
-    ):
-        return True
-    if (
-        has_no_space
-        and "=" in separator
-        and before[: len(before) - len(name[0] if name else "")].endswith((";", "&", "?"))
-    ):
-        return True
+    prefix = name[0] if name else ""
+    full_name = f"{prefix}{match['keyword']}{match['rest']}"
+    if has_no_space and "=" in separator:
+        is_variable = full_name.isupper() or full_name.startswith("--")
+        if is_variable and text[match.end() : match.end() + 1] not in ("(", ")", "[", ","):
+            return True
+        if before.removesuffix(prefix).endswith((";", "&", "?")):
+            return True
     if not _LINE_START.fullmatch(before) or not _REST_OF_LINE.match(text, match.end()):
-        return _looks_random(value)
+        return _resembles_password(value)
     if ":" in separator and "=" not in separator:
         return not has_no_space
     is_indented = _LISTING_PREFIX.sub("", before)[:1].isspace()
@@ -436,7 +418,7 @@ def _is_bare_secret(match: "re.Match[str]", value: str) -> bool:
     )
 
 
-def _looks_random(value: str) -> bool:
+def _resembles_password(value: str) -> bool:
     """Tell whether the value mixes letters and digits like a password or token, unlike a name."""
     letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
     has_digits = digits >= 2 or (digits == 1 and len(value) >= 20)
@@ -571,15 +553,12 @@ def parse_configuration(text: str) -> Iterator[tuple[str, str]]:
 
 def safe_configuration(text: str, sections: tuple[str, ...] = ()) -> str:
     """Return a configuration with the safe keys only (of some sections, if given), reformatted."""
-    safe_entries = [
-        (key, value)
-        for key, value in parse_configuration(text)
-        if SAFE_KEYS.fullmatch(key) and "\n" not in key + value and "\0" not in key + value
-    ]
     return "".join(
         _format_entry(key, value)
-        for key, value in safe_entries
-        if not sections or key.partition(".")[0] in sections
+        for key, value in parse_configuration(text)
+        if SAFE_KEYS.fullmatch(key)
+        and not {"\n", "\0"} & {*key, *value}
+        and (not sections or key.partition(".")[0] in sections)
     )
 
 
