@@ -8,9 +8,10 @@ POSIX.1, Shell Command Language, 2.3.
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from glob import escape
-from posixpath import normpath
+from posixpath import join, normpath
 from typing import Literal
 
 from coder.core.values import Value
@@ -25,14 +26,21 @@ _UNCERTAIN = frozenset(
     | {"enable", "hash", "builtin"}
 )
 """Words that change how the rest of the line is interpreted."""
-_WRAPPERS = frozenset(
-    {"env", "nohup", "time", "nice", "ionice", "stdbuf", "setsid", "command", "timeout", "xargs"}
-)
-"""Programs that start the one their arguments name."""
-_VALUE_OPTIONS = frozenset({"-n", "-s", "-k", "-P", "-I", "-u", "-c", "-L"})
+_WRAPPERS = {
+    **dict.fromkeys(("nohup", "setsid", "command"), "-$"),
+    **dict.fromkeys(SHELLS, "[-+][oO]|--rcfile|--init-file"),
+    "env": "-[uC]",
+    "time": "-[of]",
+    "nice": "-n",
+    "ionice": "-[cnp]",
+    "stdbuf": "-[ioe]",
+    "timeout": "-[ks]|--signal|--kill-after",
+    "xargs": "-[adEILnPs]",
+}
+"""Programs that start what their arguments name, and their options whose value is the next argument."""
 _TOKEN = re.compile(
     r"""(?P<blank>(?:[ \t]|\\\n)+|\#[^\n]*)
-      |(?P<redirection>\d*(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>])[ \t]*)
+      |(?P<redirection>(?:&>>?|\d*(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>]))[ \t]*)
       |(?P<operator>&&|\|\||;;|\|&|[&|;()\n])""",
     re.VERBOSE,
 )
@@ -69,12 +77,13 @@ class ProgramRun(Value):
         return not any(UNKNOWN in word for word in self.words)
 
 
-class ParsedCommand(Value):
-    runs: tuple[ProgramRun, ...] = ()
-    files: tuple[str, ...] = ()
+@dataclass
+class ParsedCommand:
+    runs: list[ProgramRun] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     """Files that redirections name."""
-    assignments: tuple[str, ...] = ()
-    """Variables that it sets; one of them could be PATH."""
+    sets_variables: bool = False
+    """Whether there is an assignment; PATH could be the variable."""
     unsure: str = ""
     """Why parsing is incomplete, half a sentence; empty: every program that it starts is known."""
 
@@ -86,30 +95,23 @@ class _UncertainError(Exception):
 def parse_command(command: str) -> ParsedCommand:
     """Return the programs of lists, pipelines, subshells and substitutions, also those behind wrappers.
 
-    Where a shell and another shell differ, the programs are those of both. Parsing stops where a command is
-    not certain before it runs.
+    Parsing stops where a command is not certain before it runs, in any shell.
     """
-    parser = _Parser(command)
-    unsure = ""
+    parsed = ParsedCommand()
     try:
-        parser.parse_list()
+        _Parser(command, parsed).parse_list()
     except _UncertainError as error:
-        unsure = str(error)
-    return ParsedCommand(
-        runs=tuple(parser.runs),
-        files=tuple(parser.files),
-        assignments=tuple(parser.assignments),
-        unsure=unsure,
-    )
+        parsed.unsure = str(error)
+    except RecursionError:
+        parsed.unsure = "is nested too deeply"
+    return parsed
 
 
 class _Parser:
     """Recursive descent into a command; raises _UncertainError."""
 
-    def __init__(self, text: str) -> None:
-        self.runs: list[ProgramRun] = []
-        self.files: list[str] = []
-        self.assignments: list[str] = []
+    def __init__(self, text: str, parsed: ParsedCommand) -> None:
+        self._parsed = parsed
         self._text = text
         self._position = 0
         self._documents: list[tuple[str, str, bool]] = []
@@ -174,10 +176,12 @@ class _Parser:
         target = self._parse_word()
         if self._position == start:
             raise _UncertainError("a redirection names no file")
+        if operator.startswith("&"):
+            raise _UncertainError(f"{operator!r} means one thing to one shell and another to the next")
         if operator in ("<<", "<<-"):
             self._documents.append((operator, target, target == self._text[start : self._position]))
         elif operator != "<<<" and not target.isdigit() and target not in ("-", "/dev/null"):
-            self.files.append(target)
+            self._parsed.files.append(target)
         return operator.startswith("<<")
 
     def _skip_documents(self) -> None:
@@ -185,13 +189,14 @@ class _Parser:
         for operator, delimiter, is_expanded in self._documents:
             body = ""
             while self._position < len(self._text):
-                line, _, _ = self._text[self._position :].partition("\n")
+                end = self._text.find("\n", self._position)
+                line = self._text[self._position : end if end >= 0 else None]
                 self._position += len(line) + 1
                 if (line.lstrip("\t") if operator == "<<-" else line) == delimiter:
                     break
                 body += f"{line}\n"
             if is_expanded:
-                self._inner_parser(re.sub(_ARITHMETIC, "", body)).parse_document()
+                _Parser(re.sub(_ARITHMETIC, "", body), self._parsed).parse_document()
         self._documents.clear()
 
     def parse_document(self) -> None:
@@ -202,12 +207,6 @@ class _Parser:
         if "`" in self._text:
             raise _UncertainError("holds a command in backquotes: write $(...)")
 
-    def _inner_parser(self, text: str) -> "_Parser":
-        """Return a parser of another text that adds to the same lists."""
-        parser = _Parser(text)
-        parser.runs, parser.files, parser.assignments = self.runs, self.files, self.assignments
-        return parser
-
     def _end_command(self, words: list[str], *, has_document: bool) -> None:
         """Add the runs of a simple command."""
         start = next((index for index, word in enumerate(words) if word not in _STRUCTURAL), len(words))
@@ -217,7 +216,8 @@ class _Parser:
                 raise _UncertainError("'for' makes it a program of its own")
             return
         while words and _ASSIGNMENT.match(words[0]):
-            self.assignments.append(words.pop(0))
+            self._parsed.sets_variables = True
+            del words[0]
         if has_document and any(word.rpartition("/")[2] in SHELLS for word in words):
             raise _UncertainError("gives a shell a here-document: write the commands themselves")
         self._add_run(tuple(words))
@@ -230,31 +230,33 @@ class _Parser:
             raise _UncertainError("which program it starts is only known when it runs")
         if words[0] in _UNCERTAIN:
             raise _UncertainError(f"{words[0]!r} makes it a program of its own")
-        self.runs.append(ProgramRun(words=words))
+        self._parsed.runs.append(ProgramRun(words=words))
         name = words[0].rpartition("/")[2]
-        script = next((index for index, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)), None)
-        if name in SHELLS and script and words[script + 1 :]:
-            if UNKNOWN in words[script + 1]:
-                raise _UncertainError("what a shell is told is only known when it runs")
-            self._inner_parser(words[script + 1]).parse_list()
         for inner in _started_programs(name, words):
-            self._add_run(inner)
+            if name not in SHELLS:
+                self._add_run(inner)
+            elif UNKNOWN in inner[0]:
+                raise _UncertainError("what a shell is told is only known when it runs")
+            else:
+                _Parser(inner[0], self._parsed).parse_list()
             if name == "xargs" and inner:  # what it reads becomes arguments
-                self.runs.append(ProgramRun(words=(inner[0], UNKNOWN)))
+                self._parsed.runs.append(ProgramRun(words=(inner[0], UNKNOWN)))
 
 
 def _started_programs(name: str, words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands that a wrapper or `find` starts."""
+    """Yield the commands that a wrapper or `find` starts; of a shell the script, and its arguments."""
     if name == "find":
         starts = [i + 1 for i, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")]
         yield from (tuple(words[start:]) for start in starts)
     elif name in _WRAPPERS and words[:2] not in (("command", "-v"), ("command", "-V")):
         index = 1
-        while words[index:] and (words[index].startswith("-") or (name == "env" and "=" in words[index])):
-            if name == "env" and words[index].startswith(("-S", "--split")):
+        while words[index:] and (words[index] in _STRUCTURAL or re.match(r"[-+]|\w+=", words[index])):
+            if name == "env" and re.match(r"-\w*S|--split", words[index]):
                 raise _UncertainError("what env splits is only known when it runs")
-            index += 2 if words[index] in _VALUE_OPTIONS else 1
-        yield tuple(words[index + (name == "timeout") :])
+            index += 2 if re.fullmatch(_WRAPPERS[name], words[index]) else 1
+        is_script = any(re.fullmatch(r"-[a-z]*c", word) for word in words[:index])
+        if words[index:] and (is_script or name not in SHELLS):
+            yield tuple(words[index + (name == "timeout") :])
 
 
 Action = Literal["allow", "ask", "deny"]
@@ -389,13 +391,5 @@ def pipes_download_into_shell(runs: Sequence[ProgramRun]) -> bool:
     return is_fed and any({"curl", "wget", "nc", "ncat"} & run.names for run in runs)
 
 
-def may_leave_root(argument: str, root: str) -> bool:
-    """Tell whether an argument may name a file outside of `root`: as path, `--option=path` or `-opath`."""
-    for text in (argument, argument.partition("=")[2], argument[2:] if argument.startswith("-") else ""):
-        if text.startswith("~") or (
-            text.startswith("/") and not f"{normpath(text)}/".startswith(f"{root}/") and text != "/dev/null"
-        ):
-            return True
-        if normpath(text or ".").startswith(".."):
-            return True
-    return False
+def may_leave_root(path: str, root: str) -> bool:
+    return path.startswith("~") or not f"{normpath(join(root, path))}/".startswith(f"{root}/")

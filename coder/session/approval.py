@@ -102,7 +102,7 @@ def decide_command(
         doubts.append("an argument is only known when it runs")
     doubts += [f"reads {name}" for name in parsed.files if is_read_denied(name)]
     is_plain = (
-        not (doubts or parsed.assignments)
+        not (doubts or parsed.sets_variables)
         and all(run.is_literal for run in runs)
         and not any(UNKNOWN in name or may_leave_root(name, str(root)) for name in parsed.files)
     )
