@@ -60,7 +60,7 @@ class ProgramRun(Value):
     """The program as written and its arguments, quotes removed; see UNKNOWN."""
     file: str = ""
     """The name of the file that it starts, links resolved; empty: not looked up."""
-    is_own: bool = True
+    is_own: bool = False
     """Whether that may be a file of the project, which can change."""
 
     @property
@@ -250,7 +250,7 @@ def _started_programs(name: str, words: Sequence[str]) -> Iterator[tuple[str, ..
         yield from (tuple(words[start:]) for start in starts)
     elif name in _WRAPPERS and words[:2] not in (("command", "-v"), ("command", "-V")):
         index = 1
-        while words[index:] and (words[index] in _STRUCTURAL or re.match(r"[-+]|\w+=", words[index])):
+        while words[index:] and (words[index] in _STRUCTURAL or re.match(r"(?s)[-+]|.*=", words[index])):
             if name == "env" and re.match(r"-\w*S|--split", words[index]):
                 raise _UncertainError("what env splits is only known when it runs")
             index += 2 if re.fullmatch(_WRAPPERS[name], words[index]) else 1
@@ -352,11 +352,8 @@ _PROGRAMS: tuple[tuple[Action, str, str], ...] = (
     ("deny", "changes where git sends and fetches", "git remote add, git remote set-url"),
     ("deny", "changes where git sends and fetches", "git config *url*, git config --global"),
     ("deny", "takes another user's rights", "sudo, su, doas, pkexec, runuser"),
-    (
-        "deny",
-        "changes this machine",
-        "mount, umount, mkfs*, fdisk, insmod, shutdown, reboot, systemctl, crontab",
-    ),
+    ("deny", "changes this machine", "mount, umount, mkfs*, fdisk, insmod"),
+    ("deny", "changes this machine", "shutdown, reboot, systemctl, crontab"),
     ("ask", "installs packages", "pip* install, pip* download, python* -m pip install, conda install"),
     ("ask", "installs packages", "uv add, uv sync, uv pip install, uv tool, poetry add, poetry install"),
     ("ask", "installs packages", "npm install, npm i, npm ci, yarn add, yarn install, pnpm install"),

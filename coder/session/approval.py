@@ -144,15 +144,6 @@ def _find_file(run: ProgramRun, root: Path, which: FindProgram) -> ProgramRun:
 Reply = TypeVar("Reply", events.Answer, events.Decide, events.Amend)
 
 
-class ApprovalRequest(Value):
-    text: str
-    """The action in one line: `run: pip install x`."""
-    why: str
-    """The reason for asking, in half a sentence."""
-    rules: tuple[Rule, ...] = ()
-    """Rules to remember if it is always allowed; empty if it cannot be."""
-
-
 class Approval:
     """Asks the user through the event log and waits for the matching answer."""
 
@@ -170,18 +161,21 @@ class Approval:
         self.rules: tuple[Rule, ...] = ()
         """Rules for what the user has always allowed in this session."""
 
-    async def permit(self, request: ApprovalRequest) -> events.QuestionAnswered:
-        """Return whether a call may be carried out (REFUSE: it may not), and what is to be done instead."""
-        text = f"Allow this? {request.text}   ({request.why})"
+    async def permit(self, action: str, decision: PermissionDecision) -> events.QuestionAnswered:
+        """Return whether a call may be carried out (REFUSE: it may not), and what is to be done instead.
+
+        `action` is its description in one line: `run: pip install x`.
+        """
+        text = f"Allow this? {action}   ({decision.why})"
         options: tuple[str, ...] = (events.ALLOW, events.REFUSE)
-        if self._remember is not None and request.rules:
-            rules = "; ".join(dict.fromkeys(map(str, request.rules)))
+        if self._remember is not None and decision.rules:
+            rules = "; ".join(dict.fromkeys(map(str, decision.rules)))
             text += f"\n`{events.ALWAYS}` allows in this repository, from now on: {rules}"
             options = (events.ALLOW, events.ALWAYS, events.REFUSE)
         answer = await self._ask(text, options=options, default=events.REFUSE, takes_instruction=True)
         if answer.option == events.ALWAYS and self._remember is not None:
-            self.rules += request.rules
-            self._remember(request.rules)
+            self.rules += decision.rules
+            self._remember(decision.rules)
         return answer
 
     async def ask(

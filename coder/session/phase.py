@@ -53,7 +53,6 @@ from coder.patching.git_hunks import split_git_diff
 from coder.permissions.secrets import fence_text, mark_message
 from coder.retrieval.attachments import attach_mentions, refuse_images
 from coder.session.approval import (
-    ApprovalRequest,
     PermissionDecision,
     decide_change,
     decide_command,
@@ -617,8 +616,7 @@ async def _check_permission(run: CandidateRun, name: str, text: str, decision: P
             "without it."
         )
     if decision.action == "ask":
-        request = ApprovalRequest(text=text, why=decision.why, rules=decision.rules)
-        answer = await run.approval.permit(request)
+        answer = await run.approval.permit(text, decision)
         if answer.option == REFUSE:
             advice = (
                 f"The user wants this instead: {answer.instruction}"

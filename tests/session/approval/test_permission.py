@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.permissions.command_rules import Mode, Rule, parse_rule
+from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
 from coder.session.approval import PermissionDecision, Permissions, decide_change, decide_command
 from tests.builders import lines
 
@@ -66,52 +66,33 @@ def test_sandboxed_read_only_mode_runs_programs_without_write_access() -> None:
 
 
 def test_allows_asks_about_or_refuses_changes() -> None:
-    assert [
-        decide_change(make_permissions(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")
-    ] == [
-        "deny",
-        "ask",
-        "allow",
-        "allow",
-    ]
+    modes: tuple[Mode, ...] = ("read-only", "ask", "auto-edit", "full")
+    decisions = [decide_change(make_permissions(mode)).action for mode in modes]
+    assert decisions == ["deny", "ask", "allow", "allow"]
 
 
-def test_asks_about_network_for_allowed_commands() -> None:
-    assert decide_command(
-        make_permissions(), "make docs", root=Path("/repo"), network=True
-    ) == PermissionDecision(
-        action="ask",
-        why="wants the network",
-        network=True,
-        rules=(
-            Rule(
-                action="allow",
-                program="make",
-                arguments=("docs",),
-                why="as you have said before",
-                network=True,
-            ),
-        ),
+@pytest.mark.parametrize(
+    ("command", "network", "why"),
+    [("make docs", True, "wants the network"), ("pip install x", False, "installs packages")],
+)
+def test_approval_with_network_includes_network_next_time(command: str, network: bool, why: str) -> None:
+    first = decide_command(make_permissions(), command, root=Path("/repo"), network=network)
+    assert (first.action, first.why, first.network) == ("ask", why, True)
+    allowed = make_permissions(rules=first.rules)
+    again = decide_command(allowed, command, root=Path("/repo"), network=network)
+    assert again == PermissionDecision(action="allow", network=True)
+    assert actions(f"{command} y", allowed, network=True) == "ask"
+
+
+def test_strictest_user_rule_precedes_built_in_rules() -> None:
+    texts: tuple[tuple[str, Action], ...] = (
+        ("git push", "allow"),
+        ("make *", "allow"),
+        ("make deploy", "deny"),
     )
-    assert actions("ls", make_permissions(), network=True) == "ask"
-
-
-def test_approval_with_network_includes_network_next_time() -> None:
-    first = decide_command(make_permissions(), "pip install x", root=Path("/repo"))
-    again = decide_command(make_permissions(rules=first.rules), "pip install x", root=Path("/repo"))
-    assert (first.action, again) == ("ask", PermissionDecision(action="allow", network=True))
-    assert actions("pip install y", make_permissions(rules=first.rules)) == "ask"
-
-
-def test_user_rules_precede_built_in_rules() -> None:
-    assert actions("git push", make_permissions(rules=(parse_rule("git push", "allow"),))) == "allow"
-    assert (
-        actions(
-            "make deploy",
-            make_permissions(rules=(parse_rule("make *", "allow"), parse_rule("make deploy", "deny"))),
-        )
-        == "deny"
-    )
+    rights = make_permissions(rules=tuple(parse_rule(text, action) for text, action in texts))
+    commands = ("git push", "make docs", "make deploy", "make $X")
+    assert [actions(command, rights) for command in commands] == ["allow", "allow", "deny", "ask"]
 
 
 def test_user_rule_allows_program_on_path_alone(tmp_path: Path) -> None:
