@@ -478,7 +478,7 @@ Without a slash they match a file's name, with a slash the end of its path; a le
 def is_read_denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
     """Tell whether the file at `path` (relative or absolute, with forward slashes) must not be read."""
     lowered = path.lower()
-    if not any(map(lowered.__contains__, _required_texts(tuple(patterns)))):
+    if not _required_texts(tuple(patterns)).search(lowered):
         return False
     is_denied = False
     for pattern in patterns:
@@ -488,28 +488,19 @@ def is_read_denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
 
 
 def readable_paths(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> frozenset[str]:
-    """Return the paths that are not denied.
-
-    Much faster than calling `denied` for each where most are readable.
-    """
-    joined_paths = "\n".join(paths).lower()
-    relevant_texts = [text for text in _required_texts(tuple(patterns)) if text in joined_paths]
-    return frozenset(
-        path
-        for path in paths
-        if not any(text in path.lower() for text in relevant_texts) or not is_read_denied(path, patterns)
-    )
+    """Return the paths that are not denied."""
+    return frozenset(path for path in paths if not is_read_denied(path, patterns))
 
 
 @lru_cache(maxsize=16)
-def _required_texts(patterns: tuple[str, ...]) -> tuple[str, ...]:
+def _required_texts(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Return texts one of which each matching path contains: few paths of a search need a full check."""
     pieces = (
         re.split(r"[*?]", pattern.removeprefix("!").lower().lstrip("/").partition("[")[0])
         for pattern in patterns
     )
     longest = {max(pattern_pieces, key=len) for pattern_pieces in pieces}
-    return tuple(text for text in longest if not any(other in text for other in longest - {text}))
+    return re.compile("|".join(map(re.escape, longest)))
 
 
 def _fits(path: str, pattern: str) -> bool:
