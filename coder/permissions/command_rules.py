@@ -250,7 +250,11 @@ def _started_programs(name: str, words: Sequence[str]) -> Iterator[tuple[str, ..
         yield from (tuple(words[start:]) for start in starts)
     elif name in _WRAPPERS and words[:2] not in (("command", "-v"), ("command", "-V")):
         index = 1
-        while words[index:] and (words[index] in _STRUCTURAL or re.match(r"(?s)[-+]|.*=", words[index])):
+        takes_variables = name in ("env", "time")
+        while words[index:] and (
+            words[index].startswith(("-", "+"))
+            or (takes_variables and ("=" in words[index] or words[index] in _STRUCTURAL))
+        ):
             if name == "env" and re.match(r"-\w*S|--split", words[index]):
                 raise _UncertainError("what env splits is only known when it runs")
             index += 2 if re.fullmatch(_WRAPPERS[name], words[index]) else 1
