@@ -318,13 +318,12 @@ def list_servers(
             own[name] = ServerEntry.model_validate(entry)
             servers.append(NamedServer(name, own[name], "the editor's", True))
     if root is not None:
-        is_used = is_trusted(root)
         try:
             named = read_entries(root / SERVERS_FILE)
         except UserError:
             named = {}  # what an unknown file holds stops nobody's work
         servers += [
-            NamedServer(name, entry, "the repository's", is_used)
+            NamedServer(name, entry, "the repository's", is_trusted(root))
             for name, entry in named.items()
             if name not in own and not entry.is_coder
         ]
@@ -337,8 +336,10 @@ def read_entries(file: Path) -> dict[str, ServerEntry]:
     Raises:
         UserError: it has another form.
     """
+    if not file.exists():
+        return {}
     try:
-        document = parse_json((read_regular(file) or b"{}") if file.exists() else b"{}")
+        document = parse_json(read_regular(file) or b"{}")
         entries = document.get("mcpServers", {})
         return {str(name): ServerEntry.model_validate(entry) for name, entry in entries.items()}
     except (ValueError, AttributeError, ValidationError):

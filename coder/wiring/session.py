@@ -130,7 +130,7 @@ class SessionSetup:
             attempts_per_side=config.attempts_per_side,
             unpriced=self.unpriced,
         )
-        attached = read_attachments(mentions, self.root, config) if mentions else ()
+        attached = read_attachments(mentions, self.root, config) if "@" in mentions else ()
         return request.model_copy(
             update={
                 "issue": request.issue or UNKNOWN_PURPOSE,
@@ -192,8 +192,9 @@ class SessionSetup:
             sandbox = stack.enter_context(make_sandbox(backend, config, exposed=exposed))
             store = stack.enter_context(closing(SessionStore(directory)))
             private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-            attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
-            task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
+            attached = task.attachments
+            attached, refusals = refuse_images(attached, chosen_approach.model) if attached else ((), ())
+            task = _mask_request(task.model_copy(update={"attachments": attached}), private)
             log = EventLog(store, secrets=private, records=records)
             runtime = build_project_runtime(
                 task, config, root=root, sandbox=sandbox, mask=private.mask, repository=repository
