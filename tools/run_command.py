@@ -9,7 +9,7 @@ LONGEST_SECONDS = 600
 
 
 @tool(asks=True)
-def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, network: bool = False) -> str:  # noqa: ARG001 (the toolbox reads it)
+def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, network: bool = False) -> str:  # noqa: ARG001 (the session reads it)
     """Run a shell command in the repository's root, in a sandbox without input and network.
 
     Only for what no other tool does. Scratch files belong in $TMPDIR. The user is asked first, or it is refused, where a command installs packages, publishes or wants the network, or its program's name is a variable.

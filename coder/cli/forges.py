@@ -323,5 +323,10 @@ def _find_token(project: ForgeProject) -> str:
     # Outside of the repository, whose configuration it would read; without a token that is for another host.
     others = {name: value for name, value in os.environ.items() if name not in forge.token_variables}
     command = [*forge.token_command, project.host]
-    result = subprocess.run(command, cwd="/", env=others, capture_output=True, text=True, check=False)
-    return "" if result.returncode else result.stdout.strip()
+    closed = subprocess.DEVNULL
+    try:
+        return subprocess.check_output(
+            command, cwd="/", env=others, timeout=SECONDS, text=True, stdin=closed, stderr=closed
+        ).strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

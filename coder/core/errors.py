@@ -9,7 +9,7 @@ CoderError
  |- SandboxError     a command could not be started safely
  |- LimitReached     a budget (money, tokens, seconds) is used up
 
-ToolError is outside the tree: it is text for the model, and only the toolbox catches it.
+ToolError is outside the tree: it is text for the model, and only the session catches it.
 """
 
 from collections.abc import Collection

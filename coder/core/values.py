@@ -355,7 +355,7 @@ class ToolCall(Value):
     id: str
     name: str
     arguments: str
-    """The raw JSON text; it may be malformed, which the toolbox reports."""
+    """The raw JSON text; it may be malformed, which the session reports."""
 
 
 REMARK_OPENING = "The person adds: "

@@ -138,7 +138,7 @@ def parse_reply(
 ) -> tuple[str, tuple[ToolCall, ...]]:
     """Parse prose and calls of an answer.
 
-    A block that cannot be parsed is passed on unchanged, for the toolbox to refuse. One without its end is
+    A block that cannot be parsed is passed on unchanged, for the session to refuse. One without its end is
     no call in a reply that was cut at its limit.
     """
     raw = TAG_PREFIX.sub(r"\1", raw)

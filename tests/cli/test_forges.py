@@ -186,6 +186,21 @@ def test_asks_with_the_token_of_the_forges_own_program(
     assert (tmp_path / "log").read_text() == f"/ {command} {host(forge)}\n"
 
 
+@pytest.mark.parametrize("words", ["exec sleep 60", "exit 1"])
+def test_asks_without_a_token_where_the_program_gives_none(
+    forge: Forge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    write(tmp_path, {"gh": f"#!/bin/sh\n{words}\n"})
+    (tmp_path / "gh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("GH_HOST", host(forge))
+    monkeypatch.setattr("coder.cli.forges.SECONDS", 2.0)
+    issue = parse_issue_address(f"{forge.url}/ada/clock/issues/7")
+    assert issue is not None
+    assert fetch_issue(issue) == TEXT
+    assert {token for _, _, token in forge.asked} == {""}
+
+
 REMOTES = {
     "git@github.com:ada/clock.git": ("https://github.com", "ada/clock"),
     "ssh://git@git.example:2222/ada/clock.git": ("https://git.example", "ada/clock"),

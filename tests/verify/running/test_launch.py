@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from coder.core.ports import Execution
+from coder.settings import Config
 from coder.verify.launch import TARGET, Recording, RecordPipe, label_of, prepare_labelled_run, run_problem
 from coder.verify.project import parse_command
 from coder.verify.run import (
@@ -152,3 +153,13 @@ def test_packages_that_cannot_be_fetched_are_named_with_what_gets_them() -> None
     text = missing_results_problem("cargo test", execution, has_tests=True).text
     assert "get them first: cargo fetch" in text
     assert "no matching package named `serde` found" in text
+
+
+@pytest.mark.parametrize("exceeded", ["more than 8 GiB of memory", "more than 1024 processes"])
+def test_a_remedy_names_a_setting_that_exists(exceeded: str) -> None:
+    execution = Execution(exit_code=None, output="", seconds=1.0, exceeded=exceeded)
+    problem = run_problem(Recording(), execution, runner="pytest", wall_seconds=60.0)
+    assert problem is not None
+    settings = problem.text.split("`")[1::2]
+    assert {*settings} <= Config.model_fields.keys()
+    assert bool(settings) == exceeded.endswith("memory")
