@@ -243,8 +243,12 @@ class StageRunner:
         loop, stop = asyncio.get_running_loop(), Event()
         counted: dict[int, int] = {}
 
+        def show(event: CallEvent[PartResult]) -> None:
+            if not stop.is_set():  # else the session may have ended
+                _report(run, counted, event)
+
         def report(event: CallEvent[PartResult]) -> None:
-            loop.call_soon_threadsafe(_report, run, counted, event)
+            loop.call_soon_threadsafe(show, event)
 
         try:
             result = await loop.run_in_executor(self._threads, self._perform, call, report, stop)

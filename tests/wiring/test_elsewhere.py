@@ -1,9 +1,11 @@
 """Parts of stages on an executor that runs them in this process, with all that they exchange pickled."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from coder.core.errors import GitError, LimitReached
 from coder.core.events import Budget, BudgetSpent, CandidateForked, Task, Warned
 from coder.core.notes import Done
 from coder.core.values import Usage, UsageTotals, Value
+from coder.executors.calls import CallEvent, CallRestarted
 from coder.repo.repository import SessionRepository
 from coder.session.context import CandidateRun, SessionContext, run_part
 from coder.settings import Config
@@ -92,6 +95,31 @@ def test_parts_bring_back_change_records_and_spending(setup: SessionSetup, is_lo
 def test_limit_of_a_part_is_the_callers(setup: SessionSetup) -> None:
     with pytest.raises(LimitReached, match="no tokens are left"):
         open_and_run(setup, PicklingExecutor(True), "")
+
+
+class LateExecutor(PicklingExecutor):
+    """Tells something of a call after it was stopped, as a worker does that is about to end."""
+
+    def run(self, *_: Any, **options: Any) -> Iterator[CallEvent[Any]]:
+        yield CallRestarted("c1", "at first")
+        options["stop"].wait(10)
+        yield CallRestarted("c1", "too late")
+
+
+def test_a_stopped_part_adds_nothing_to_the_log(setup: SessionSetup) -> None:
+    task = Task(issue="x", directory=setup.root, trusted=True, budget=Budget(usd=Decimal(1)))
+    with StageRunner(LateExecutor(True)) as runner, setup.open(task, connect=runner.connect) as handle:
+        context = handle.context
+        candidate = context.repository.create_candidate("c1")
+
+        async def stop_it() -> None:
+            part = asyncio.ensure_future(run_part(context.on(candidate), WritingPart(text="a")))
+            await asyncio.wait({part}, timeout=1.0)
+            part.cancel()
+            await asyncio.sleep(0.3)
+
+        asyncio.run(stop_it())
+        assert ["at first" in str(record.event) for record in context.log.records] == [True]
 
 
 def test_damaged_change_is_refused(setup: SessionSetup) -> None:
