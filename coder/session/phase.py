@@ -612,8 +612,7 @@ async def _check_permission(run: CandidateRun, name: str, text: str, decision: P
     """
     if decision.action == "deny":
         raise ToolRefusedError(
-            f"{name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
-            "without it."
+            f"{name} was refused ({decision.why}), and nothing was done. Nobody is asked; go on without it."
         )
     if decision.action == "ask":
         answer = await run.approval.permit(text, decision)
@@ -623,9 +622,7 @@ async def _check_permission(run: CandidateRun, name: str, text: str, decision: P
                 if answer.instruction
                 else "Go on without it: run_tests and the tools that look need no permission."
             )
-            raise ToolRefusedError(
-                f"{name} was not allowed (it {decision.why}), and nothing was done. {advice}"
-            )
+            raise ToolRefusedError(f"{name} was not allowed ({decision.why}), and nothing was done. {advice}")
     return Policy(writes=run.permissions.mode != "read-only", network=decision.network)
 
 
