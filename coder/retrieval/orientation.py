@@ -54,6 +54,8 @@ MOST_CONSTANTS = 2
 """Likeliest definitions of a file whose constants are shown with them."""
 MOST_OUTLINED = 20
 MOST_NAMED_FILES = 8
+MOST_TRIED = 3
+"""Places of the likeliest file for which a test is looked for, until one is found."""
 MOST_TESTS = 5
 LONGEST_TEST = 10
 LONGEST_IMPORTS = 300
@@ -109,10 +111,11 @@ def issue_overview(
     likeliest = [
         IndexedPlace(path=view.path, definition=place.item)
         for view in views[:1]
-        for place in view.places[:1]
+        for place in view.places[:MOST_TRIED]
         if place.item
     ]
-    reaching = find_reaching_tests(snapshot, likeliest) if likeliest else ()
+    tests = (find_reaching_tests(snapshot, [place]) for place in likeliest)
+    reaching = next(filter(None, tests), [])
     sections += [_show_test(workspace, snapshot, test) for test in reaching[:1]]
     sections.append(_list_tests_alike(snapshot, views, clues))
     text = "\n\n".join(_fit(filter(None, sections), budget_chars))

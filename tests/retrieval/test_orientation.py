@@ -234,6 +234,21 @@ def test_shows_a_test_of_the_likeliest_place(tmp_path: Path) -> None:
     ]
 
 
+def test_shows_a_test_of_the_next_place_where_the_likeliest_has_none(tmp_path: Path) -> None:
+    files = {
+        "shop/tree.py": (
+            "def find_node(root):\n    return root[0]\n\n\n"
+            "def _middle(root):\n    return find_node(root)\n\n\n"
+            "def instrument(root):\n    return _middle(root)\n"
+        ),
+        "tests/test_tree.py": (
+            "from shop.tree import instrument\n\n\ndef test_one():\n    assert instrument([1])\n"
+        ),
+    }
+    overview = overview_of(tmp_path, files, "IndexError in find_node\n\n`instrument([])` raises IndexError")
+    assert overview.index("[defines find_node") < overview.index("    5|     assert instrument([1])")
+
+
 def test_case_of_javascript_is_shown_around_its_use_with_data_named_alike(tmp_path: Path) -> None:
     files = {
         "src/slices.js": "export function slice(begin) {\n  return begin;\n}\n",
