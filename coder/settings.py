@@ -364,12 +364,12 @@ def ignored_settings(repository: Path, environment: Mapping[str, str] = os.envir
         for name in environment
         if name.startswith("CODER_") and name not in variables and name[6:].lower() not in REMOVED_SETTINGS
     }
-    hooks = user.with_name("hooks.json")
+    hooks = (user.with_name("hooks.json"), repository / ".coder" / "hooks.json")
     return (
         *(
-            (f"{hooks} denies nothing any more: the settings `deny` and `approve` do.",)
-            if hooks.exists()
-            else ()
+            f"{path} denies nothing any more: the settings `deny` and `approve` do."
+            for path in hooks
+            if path.exists()
         ),
         *(
             f"{source} sets {name!r}, which no longer exists: {REMOVED_SETTINGS[name]}."

@@ -236,9 +236,15 @@ def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
 
 def test_hooks_of_earlier_versions_are_named(tmp_path: Path) -> None:
     user = environment(tmp_path)
-    write(tmp_path / "config" / "coder", {"hooks.json": "{}"})
-    (line,) = ignored_settings(tmp_path, user)
-    assert line.endswith("hooks.json denies nothing any more: the settings `deny` and `approve` do.")
+    write(tmp_path, {"config/coder/hooks.json": "{}", ".coder/hooks.json": "{}"})
+    lines = ignored_settings(tmp_path, user)
+    assert [line.partition(" ")[0] for line in lines] == [
+        str(tmp_path / "config" / "coder" / "hooks.json"),
+        str(tmp_path / ".coder" / "hooks.json"),
+    ]
+    assert all(
+        line.endswith("denies nothing any more: the settings `deny` and `approve` do.") for line in lines
+    )
 
 
 def test_repository_without_pyproject_has_settings_of_the_same_rank(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ MAX_MESSAGE_DOCUMENTS = 60
 MOST_NAMESAKES = 3
 FRAME_DECAY = 0.3
 SPECIFIER = re.compile(
-    r"""(?:\bfrom|\brequire\(|\bimport\(?)\s*["'](?:\.{1,2}/|(?:@[\w-]+/)?[\w-]+/)+?"""
-    r"""((?:[\w-]+/)*[\w-]+)(?:\.\w+)?["']"""
+    r"""(?:\bfrom|\brequire\(|\bimport\(?)\s*["'](?:\.{1,2}/|(?:@[\w-]+/)?[\w-]+/){1,9}?"""
+    r"""((?:[\w-]+/){0,9}[\w-]+)(?:\.\w+)?["']"""
 )
 """A module below a package or a folder, as JavaScript imports it."""
 ADJACENT_LITERALS = re.compile(r"[\"']\s*\n\s*[rfubRFUB]?[\"']")
