@@ -78,9 +78,13 @@ class SandboxError(CoderError):
 class LimitReached(CoderError):
     """A limit was reached before the next call; nothing was overspent."""
 
-    def __init__(self, limit: Literal["usd", "tokens", "seconds", "requests"], message: str) -> None:
+    def __init__(
+        self, limit: Literal["usd", "tokens", "seconds", "requests"], message: str, *, is_final: bool = False
+    ) -> None:
+        """Say which limit it is; where it `is_final`, to wait for what others leave cannot help."""
         super().__init__(message)
         self.limit = limit
+        self.is_final = is_final or limit == "seconds"
 
 
 class ToolError(Exception):

@@ -538,7 +538,7 @@ class Verdict(EventValue):
     def with_examination_of(self, other: "Verdict") -> "Verdict":
         """Return the verdict of a first stage with the word and the second stage of another, as good one.
 
-        Where this one alone shows no fix, its own word stands: it is never raised.
+        What this one alone has found counts as well; where it shows no fix, its own word stands.
         """
         fields: tuple[str, ...] = (
             *("kind", "reason", "findings"),
@@ -546,8 +546,11 @@ class Verdict(EventValue):
         )
         if other.kind.shows_fix and not self.kind.shows_fix:
             fields = fields[3:]
+        known = {finding.rule for finding in other.findings}
+        own = tuple(finding for finding in self.findings if finding.rule not in known)
+        joined = other.model_copy(update={"kind": other.kind.limit(own), "findings": (*other.findings, *own)})
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return self.model_copy(update={**{name: getattr(other, name) for name in fields}, "notes": notes})
+        return self.model_copy(update={**{name: getattr(joined, name) for name in fields}, "notes": notes})
 
     @property
     def is_good_enough(self) -> bool:

@@ -479,7 +479,11 @@ class SessionRepository:
             branch=self.branch,
         )
         pending.record(self.paths.state)
-        return pending.complete().model_copy(update={"remark": commit.remark})
+        try:
+            return pending.complete().model_copy(update={"remark": commit.remark})
+        except GitError:
+            pending.roll_back()
+            raise
 
     def merge(self, delivery: Delivery) -> NewCommit:
         return bring_commit(self.user_checkout.git, delivery.commit)

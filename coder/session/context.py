@@ -203,7 +203,7 @@ class BudgetTracker:
         output, error = min(limits, key=lambda limit: limit[0], default=(request.max_output_tokens, None))
         if output >= request.max_output_tokens or error is None:
             return request.max_output_tokens
-        if self._in_progress and not _is_final(error):
+        if self._in_progress and not error.is_final:
             return None
         if output < MIN_OUTPUT_TOKENS:
             raise error
@@ -262,6 +262,7 @@ def _affordable_output(
             "usd",
             f"This model's price is not known, so {phrase} cannot be kept. Add --max-tokens or "
             "--max-requests, which then holds instead, or remove the limit.",
+            is_final=True,
         )
     message = f"The next request could go over {phrase}."
     if full_price <= usd:
@@ -276,11 +277,6 @@ N = TypeVar("N", int, Decimal)
 
 def _least(limits: Iterable[N | None]) -> N | None:
     return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _is_final(error: LimitReached) -> bool:
-    """Tell whether waiting cannot help: the time is over or the price is unknown."""
-    return error.limit == "seconds" or "not known" in str(error)
 
 
 class RateLimiter:

@@ -15,7 +15,7 @@ from math import inf
 from typing import assert_never
 
 from coder.core import events
-from coder.core.errors import CoderError, GitError, IdentityError, LimitReached, ModelError, UserError
+from coder.core.errors import CoderError, GitError, LimitReached, ModelError, UserError
 from coder.core.events import NoteMade, SessionFinished, events_of
 from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
 from coder.core.paths import test_name_of
@@ -447,9 +447,8 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
     if kept.verdict is None:
         rebased = await asyncio.to_thread(repository.rebase_on_head, patch)
         if rebased and may_commit:
-            delivery = await _commit_or_diff(
-                context, rebased, partial(_commit_unjudged, context, rebased, kept)
-            )
+            commit_change = partial(_commit_unjudged, context, rebased, kept)
+            delivery = await _finish_despite_cancellation(_commit_or_diff(context, rebased, commit_change))
         where = f"The branch {delivery.branch}" if delivery.branch else "The diff"
         advice = f" Judge it: coder verify {delivery.branch}" if kept.is_edit and delivery.branch else ""
         summary = f"{outcome.summary} {where} holds {kept.text}.{advice}"
@@ -462,7 +461,7 @@ async def keep_change(context: SessionContext, outcome: SessionFinished) -> Sess
         verdict = verdict.model_copy(update={"findings": (*verdict.findings, unexamined)})
     if may_commit and not repository.dirty:
         candidate = place.model_copy(update={"id": kept.candidate})
-        delivery = await _deliver_on_head(context.on(candidate), patch, verdict)
+        delivery = await _finish_despite_cancellation(_deliver_on_head(context.on(candidate), patch, verdict))
     summary = f"{outcome.summary} The change that was {verdict.kind} before is delivered."
     if outcome.kind is None:
         return outcome.model_copy(update={"summary": summary, "verdict": verdict, "delivery": delivery})
@@ -504,9 +503,11 @@ async def _deliver(run: CandidateRun, patch: Patch, verdict: Verdict) -> tuple[V
             bool(new_verdict.targets) or not verdict.targets
         )
         is_as_good = new_verdict.is_deliverable and (verdict.cut_short or shows_as_much)
-        rebased_patch = rebased_patch if is_as_good else None
-        if rebased_patch is not None:
+        if is_as_good:
             verdict = new_verdict.with_examination_of(verdict)
+        else:
+            run.log.warn(f"On HEAD alone it is {new_verdict.kind}: {new_verdict.reason}")
+            rebased_patch = None
     if rebased_patch is None:
         run.log.warn(
             "The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
@@ -545,10 +546,10 @@ async def _deliver_on_head(run: CandidateRun, patch: Patch, verdict: Verdict) ->
 async def _commit_or_diff(
     context: SessionContext, patch: Patch, commit_change: Callable[[], Delivery]
 ) -> Delivery:
-    """Commit a change on a branch; return it as a diff where git knows no author."""
+    """Commit a change on a branch; return it as a diff where git fails to, such as for want of an author."""
     try:
         delivery = await asyncio.to_thread(commit_change)
-    except IdentityError as error:
+    except GitError as error:
         context.log.warn(f"The change is delivered as a diff, and no branch was made: {error}")
         return Delivery(diff=patch.diff)
     if delivery.remark:

@@ -125,14 +125,19 @@ def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     assert verifier.excluded == [("t.py::test_b",)] * 2
 
 
+@pytest.mark.parametrize("on_head", [False, True], ids=["on the dirty base", "on HEAD"])
 @pytest.mark.parametrize(("effect", "kind"), [("cap", VerdictKind.PASSING), ("open", VerdictKind.FIXED)])
-def test_judgement_on_head_raises_no_word(tmp_path: Path, effect: Effect, kind: VerdictKind) -> None:
-    """What was known of the fix beside its tests is not known to its verification on HEAD."""
+def test_judgement_on_head_raises_no_word(
+    tmp_path: Path, effect: Effect, kind: VerdictKind, on_head: bool
+) -> None:
+    """What was known of the fix beside its tests, and what HEAD alone shows, count both."""
     repository = FakeRepository(root=tmp_path, dirty=True)
-    context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=FakeVerifier(verdicts=[PROVEN]))
     known = Finding(rule="undecided-edits", effect=effect, text="the tests do not decide between 2 edits")
+    seen = PROVEN.model_copy(update={"kind": kind if effect == "open" else PROVEN.kind, "findings": (known,)})
+    verifier = FakeVerifier(verdicts=[PROVEN, seen] if on_head else [PROVEN])
+    context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=verifier)
 
-    session_end = run_session(context, change_and_verify(known))
+    session_end = run_session(context, change_and_verify(*(() if on_head else (known,))))
     assert session_end.kind is kind
     assert session_end.verdict is not None and known in session_end.verdict.findings
 
@@ -332,15 +337,20 @@ def test_examination_ends_before_the_time_limit(tmp_path: Path) -> None:
     assert not events(context.log, Warned)
 
 
-class AnonymousRepository(FakeRepository):
+class FailingRepository(FakeRepository):
+    error: type[GitError] = GitError
+
     def deliver(
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
     ) -> Delivery:
-        raise IdentityError("git knows no name.")
+        raise self.error("git knows no name.")
 
 
-def test_delivers_a_diff_where_git_may_make_no_commit(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(FIX)], repository=AnonymousRepository(root=tmp_path), merge=True)
+@pytest.mark.parametrize("error", [IdentityError, GitError])
+def test_delivers_a_diff_where_git_may_make_no_commit(tmp_path: Path, error: type[GitError]) -> None:
+    repository = FailingRepository(root=tmp_path)
+    repository.error = error
+    context = kit(tmp_path, [patch(FIX)], repository=repository, merge=True)
     session_end = run_session(context)
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 0)
     assert session_end.delivery is not None
