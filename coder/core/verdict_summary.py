@@ -33,6 +33,8 @@ MOST_EXAMPLE_LINES = 8
 """Lines of examples, of which the first two are always shown."""
 SHOWN_OPEN = 4
 PLACES_SHOWN = 4
+MOST_CHARACTERS = 70
+"""Length of a shown call or value, unless stated."""
 LINE_CHARACTERS = 90
 """Characters of a row beside its name on a screen of 100 columns."""
 MESSAGE_CHARACTERS = 120
@@ -329,32 +331,40 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[st
         calls = "the one call that was tried" if behavior.inputs == 1 else f"{behavior.inputs} tried calls"
         return () if has_targets else (f"same results as before in {calls}",)
     lines: list[str] = []
-    for number, shown in enumerate(map(lines_of_example, behavior.examples)):
+    for number, shown in enumerate(lines_of_examples(behavior)):
         if number < 2 or len(lines) + len(shown) <= MOST_EXAMPLE_LINES:
             lines += shown
     return (*lines, f"{behavior.changed} of {behavior.inputs} tried calls now answer differently")
 
 
-def lines_of_example(example: BehaviorExample) -> tuple[str, ...]:
+def lines_of_examples(behavior: BehaviorReport) -> Iterator[tuple[str, ...]]:
+    """Yield each call with its results, shortened around what tells it from the first or the second one."""
+    calls = [example.call for example in behavior.examples]
+    for example, other in zip(behavior.examples, [*calls[1:2], *calls[:1] * len(calls)], strict=False):
+        yield _lines_of_example(example, other)
+
+
+def _lines_of_example(example: BehaviorExample, other: str) -> tuple[str, ...]:
     """Return a call with its results in one line if it fits, else with a line for each result."""
-    line = describe_example(example)
+    line = describe_example(example, other=other)
     if len(line) <= LINE_CHARACTERS:
         return (line,)
     limit = LINE_CHARACTERS - 25
     before, after = shorten_results(example.before, example.after, limit=limit)
     remark = "" if example.tested else "  not tested"
-    call = shorten_value(example.call, limit=LINE_CHARACTERS)
+    call = shorten_value(example.call, other=other, limit=LINE_CHARACTERS)
     if example.before == example.after:
         return (call, f"  as before  {shorten_value(after, limit=limit)}")
     return (call, f"  before  {before}", f"  now     {after}{remark}")
 
 
-def describe_example(example: BehaviorExample) -> str:
-    """Return a call with what it gave and gives, each shortened around the difference."""
+def describe_example(example: BehaviorExample, *, other: str = "", limit: int = MOST_CHARACTERS) -> str:
+    """Return a call with what it gave and gives, each shortened around the difference to an `other` call."""
+    call = shorten_value(example.call, other=other, limit=limit)
     if example.before == example.after:
-        return f"{shorten_value(example.call)}  {shorten_value(example.after)}  as before"
-    before, after = shorten_results(example.before, example.after)
-    return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
+        return f"{call}  {shorten_value(example.after, limit=limit)}  as before"
+    before, after = shorten_results(example.before, example.after, limit=limit)
+    return f"{call}  {before} → {after}{'' if example.tested else '  not tested'}"
 
 
 def format_result(run: TestRun) -> str:
@@ -451,8 +461,6 @@ def _cut_middle(text: str, limit: int) -> str:
 
 
 ELLIPSIS = "…"
-MOST_CHARACTERS = 70
-"""Length of a shown call or value, unless stated."""
 ARGUMENTS = "; arguments now "
 """In a result: what follows is the call as its object and its arguments are afterwards."""
 STATE = "; state "

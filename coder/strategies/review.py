@@ -133,7 +133,7 @@ DIFF_CHARACTERS = 20_000
 CONTEXT_LINES = 25
 """Lines shown before and after each changed place."""
 MAX_CONTEXT_CHARACTERS = 10_000
-ISSUE_CHARACTERS, BEHAVIOR_DIFF_CHARACTERS = 1_200, 2_000
+ISSUE_CHARACTERS, BEHAVIOR_DIFF_CHARACTERS, ROW_CHARACTERS = 1_200, 2_000, 120
 """Shown beside changed answers, in a request of at most 1,500 tokens."""
 
 
@@ -178,7 +178,9 @@ async def _opening_message(run: CandidateRun, reader: str) -> str:
             "review_behavior",
             issue=run.task.issue[:ISSUE_CHARACTERS],
             diff=cut_after_line(diff, BEHAVIOR_DIFF_CHARACTERS),
-            rows="\n".join(map(describe_example, untested_examples(verdict))),
+            rows="\n".join(
+                describe_example(example, limit=ROW_CHARACTERS) for example in untested_examples(verdict)
+            ),
         )
     excerpts = await asyncio.to_thread(change_excerpts, run.candidate, patch)
     return render_prompt(

@@ -3,7 +3,8 @@
 import pytest
 
 from coder.core.text import cut_after_line
-from coder.core.verdict_summary import shorten_results, shorten_value
+from coder.core.verdict import BehaviorExample, BehaviorReport
+from coder.core.verdict_summary import lines_of_examples, shorten_results, shorten_value
 
 PERIODS = [f"Period({start}, {start + 90})" for start in range(0, 1080, 90)]
 LIST = f"[{', '.join(PERIODS)}]"
@@ -93,3 +94,14 @@ def test_cuts_a_text_after_a_line() -> None:
     assert cut_after_line("one\ntwo", 7) == "one\ntwo"
     assert cut_after_line("one\ntwo\nthree", 8) == "one\ntwo\n[... cut here]"
     assert cut_after_line("one\ntwo\nthree", 6) == "one\n[... cut here]"
+
+
+def test_examples_show_what_tells_their_calls_apart() -> None:
+    long = ", ".join(f"'word number {number}'" for number in range(9))
+    rows = [
+        BehaviorExample(call=f"join({long}, sep={sep!r})", before="1", after="2", tested=sep == "-")
+        for sep in "-+"
+    ]
+    report = BehaviorReport(examples=tuple(rows), calls=2, compared=2, inputs=2, changed=2)
+    for sep, lines in zip("-+", lines_of_examples(report), strict=True):
+        assert f"sep={sep!r}" in lines[0]

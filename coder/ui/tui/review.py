@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import PurePath
 from typing import ClassVar, Literal
 
@@ -17,7 +18,7 @@ from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
 from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
 from coder.core.verdict import Verdict
-from coder.core.verdict_summary import lines_of_example
+from coder.core.verdict_summary import lines_of_examples
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import render_hunk
@@ -492,5 +493,5 @@ def _behavior_widgets(verdict: Verdict) -> Iterator[Static]:
     """Yield calls with their results before and after the change."""
     if verdict.behavior is None:
         return
-    for example in verdict.behavior.examples[:MOST_EXAMPLES]:
-        yield Static(sanitize_text("\n".join(lines_of_example(example))), classes="behavior", markup=False)
+    for lines in islice(lines_of_examples(verdict.behavior), MOST_EXAMPLES):
+        yield Static(sanitize_text("\n".join(lines)), classes="behavior", markup=False)
