@@ -79,7 +79,7 @@ app = typer.Typer(
 REMOVED_COMMANDS: Mapping[str, str] = {
     "bench mine": "suites are rows of SWE-bench, and folders of tasks",
     "config explain": "coder config says what each setting is for",
-    "hook status": "coder hook remove AGENT says where its hook was; coder log lists its verdicts",
+    "hook status": "coder hook install AGENT says if it was there; coder log lists its verdicts",
     "log fork": "coder log rewind goes back; what is left behind stays, and --session goes on with it",
     "map": "tests that use the changed code are found by names and imports, and run nearest first",
     "mcp add": "write servers into mcp.json beside config.toml, in the form of other clients (mcpServers)",
