@@ -38,7 +38,7 @@ class Forge:
 
     name: str
     login: str
-    """What the user can do to have a token."""
+    """How the user obtains a token."""
     token_command: tuple[str, ...] = ()
     """The forge's own program, as it prints the token for the host that follows."""
     host: str

@@ -297,7 +297,6 @@ QUOTED_MENTION = re.compile(r'(?<![\w@./-])@"([^"\n]+)"')
 TOKEN = re.compile(r"[\w.~+@/\\-]+")
 LINE = re.compile(r"(?::|#L|,? line |\()(\d{1,7})(?!\w)")
 FILE_NAME = re.compile(r"[\w+@-][\w.+@-]*\.[A-Za-z][A-Za-z0-9]{0,7}")
-DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 LONGEST = 400
 MOST_PLACES = 300
 MOST_NAMESAKES = 3
@@ -327,13 +326,6 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
         token = match[0].rstrip(".")
         if 2 < len(token) <= LONGEST:
             yield match.start(), match.start() + len(token), token
-
-
-def extract_dotted_names(text: str) -> list[str]:
-    """Return dotted names such as `shop.cart.Cart.total`, in order, without duplicates."""
-    return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[
-        : 10 * MOST_PLACES
-    ]
 
 
 class FileIndex:

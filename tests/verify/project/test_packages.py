@@ -7,7 +7,6 @@ import pytest
 from coder.verify.layout import PackageRun, divide_run
 from coder.verify.project import parse_command
 from tests.builders import write
-from tests.verify.conftest import Run
 
 OWN = "[tool.pytest.ini_options]\npythonpath = ['.']\n"
 PROJECT = "[project]\nname = 'p'\n"
@@ -68,41 +67,3 @@ def test_command_that_names_a_place_runs_there(tmp_path: Path, text: str) -> Non
     write(tmp_path, {**both("tests/test_calc.py"), **both("pyproject.toml", OWN)})
     command = parse_command(text, Path("/usr/bin/python"), root=tmp_path)
     assert command.divide(tmp_path, (A,)) == (PackageRun(tests=(A,)),)
-
-
-def test_results_are_those_of_each_package(tmp_path: Path, make_runner: Run) -> None:
-    test = """import utils
-
-def test_own(pytestconfig):
-    assert utils.NAME == {0!r}
-    assert pytestconfig.rootpath.name == {0!r}
-    assert open("data.txt").read() == {0!r}
-
-class TestOne:
-    def test_same(self): pass
-
-class TestTwo:
-    def test_same(self): assert {0!r} == "a"
-"""
-    files = both("pyproject.toml", OWN)
-    for name in "ab":
-        files |= {f"{name}/tests/test_calc.py": test.format(name), f"{name}/data.txt": name}
-        files |= {f"{name}/utils.py": f"NAME = {name!r}\n"}
-    write(tmp_path, {**files, "c/pyproject.toml": OWN, "c/conftest.py": "1 / 0\n", "c/test_c.py": ""})
-    runner = make_runner(tmp_path)
-    report = runner.run(tmp_path)
-    assert report.problem is None
-    assert [(result.id, result.outcome) for result in report.results] == [
-        (f"{A}::test_own", "passed"),
-        (f"{A}::TestOne::test_same", "passed"),
-        (f"{A}::TestTwo::test_same", "passed"),
-        (f"{B}::test_own", "passed"),
-        (f"{B}::TestOne::test_same", "passed"),
-        (f"{B}::TestTwo::test_same", "failed"),
-        ("c", "error"),
-    ]
-    assert [
-        frame.path for result in report.results[5:6] if result.failure for frame in result.failure.frames
-    ] == [B]
-    (single,) = runner.run(tmp_path, [f"{B}::TestTwo::test_same"]).results
-    assert (single.id, single.outcome) == (f"{B}::TestTwo::test_same", "failed")
