@@ -806,7 +806,9 @@ class Judge:
         blamed = [test for test in tests if not passes(again, test) and passes(on_base, test)]
         headlines = {result.id: result.failure and result.failure.headline for result in suspected}
         if measured := [
-            red.id for red in again.failures if red.failure and red.failure.headline != headlines.get(red.id)
+            red.id
+            for red in again.failures
+            if red.id in blamed and red.failure and red.failure.headline != headlines[red.id]
         ]:
             alone = self.runs.run(CONFIRMATION, side, measured)  # as a time does, which depends on load
             blamed = [test for test in blamed if not passes(alone, test)]
