@@ -326,10 +326,6 @@ FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
 RAISE = re.compile(r">\s*\d*\s+raise\b")
 """The line of an extract that raised the exception."""
-ASSERT = re.compile(r">\s*\d*\s+assert\b")
-"""The line of an extract that evaluated an assertion."""
-ABSENCES = frozenset({"KeyError", "IndexError"})
-"""Exceptions of an assertion about an item that the code under test did not give."""
 _PORT_TAKEN = re.compile(r"(?i)\bEADDRINUSE\b|\baddress already in use\b")
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
@@ -475,16 +471,15 @@ def is_quoted_in_issue(failure: Failure, issue: str) -> bool:
 def _is_asserted(failure: Failure) -> bool:
     """Tell whether a test asserts in other words.
 
-    An item is not there, as in `assert x["count"] == 1`, code calls a test double that raises, a statement of
-    the test raises `Exception`, or what it awaits never comes.
+    It uses an answer that has another shape, as in `first = pages()["first"]`, code calls a test double that
+    raises, a statement of the test raises `Exception`, or what it awaits never comes.
     """
     line = next((line for line in reversed(failure.text.splitlines()) if line.startswith(">")), "")
     frames = failure.own_frames
     is_of_test = bool(frames) and is_test_path(frames[-1].path)
     is_callback = len(frames) > 2 and not is_test_path(frames[-2].path)
-    is_absent = failure.type in ABSENCES and ASSERT.match(line) is not None
     return (
-        is_absent
+        (is_of_test and failure.type in MISUSE_ERRORS and not find_missing_name(failure))
         or failure.message.startswith(WAITS_FOR_EVER)
         or (is_of_test and (is_callback or failure.type == "Exception") and RAISE.match(line) is not None)
     )
