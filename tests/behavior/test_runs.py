@@ -448,6 +448,28 @@ def test_text():
     assert Sheet("a").text() == "a."
 """
 
+ERRORS = """
+class Again(Exception):
+    pass
+
+
+def reason(error):
+    return str(error)
+"""
+ERRORS_TESTS = """
+from shop import Again, reason
+
+
+def test_new():
+    try:
+        try:
+            raise KeyError(3)
+        except KeyError:
+            raise Again("once more")
+    except Again as error:
+        assert reason(error) == "3"
+"""
+
 
 class Change(NamedTuple):
     """Edits of a module with tests, the findings about them, and calls with both answers."""
@@ -514,6 +536,10 @@ CHANGES = {
     "behind representations and handlers": Change(
         *(JARS, JARS_TESTS, {"self.size / 2": "(self.size / 2 + (self.size > 9))"}),
         shown=[("Jar(size=20).halves()", "[10, 10]", "[11, 11]")],
+    ),
+    "what led to an exception": Change(
+        *(ERRORS, ERRORS_TESTS, {"str(error)": "str(error.__cause__ or error.__context__ or error)"}),
+        shown=[("reason(Again('once more'))", "'once more'", "'3'")],
     ),
     "state behind a representation": Change(
         *(GRIDS, GRIDS_TESTS, {"box.items = [item]": "box.items = [*box.items, item]"}, []),

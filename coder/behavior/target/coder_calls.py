@@ -499,6 +499,7 @@ def bound_arguments(frame: types.FrameType, function: types.FunctionType) -> dic
     return {name: bound.arguments[name] for name in parameters_of(function.__code__)}
 
 
+CHAIN = ("__cause__", "__context__", "__suppress_context__")
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
 
@@ -532,9 +533,13 @@ class ArgumentPickler(pickle.Pickler):
         if type(value).__module__ == "sqlite3" and hasattr(value, "iterdump"):
             return call_in_replay("database_of", "".join(value.iterdump()))
         try:
-            value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
+            reduced: Any = value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
         except Exception:  # noqa: BLE001 - whatever their own methods raise
             return call_in_replay("ObjectStub")
+        if isinstance(value, BaseException) and type(value).__setstate__ is BaseException.__setstate__:
+            state = reduced[2] if len(reduced) > 2 else None
+            chain = {name: getattr(value, name) for name in CHAIN}  # which exceptions do not pickle
+            return (*reduced[:2], {**(state or {}), **chain})
         return NotImplemented
 
 
