@@ -21,7 +21,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from coder.sandbox.confinement import LISTENER, PR_SET_NO_NEW_PRIVS, confine_socket_files, install_filter
+from coder.sandbox.confinement import (
+    AF_NETLINK,
+    LISTENER,
+    NETLINK_ROUTE,
+    PR_SET_NO_NEW_PRIVS,
+    confine_socket_files,
+    install_filter,
+)
 
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 """ioctl requests to a listener."""
@@ -460,6 +467,8 @@ class SocketBroker:
         """
         end = _take_socket(call)
         try:
+            if end.family == AF_NETLINK and name != "bind":
+                raise os_error(errno.EOPNOTSUPP)
             address = b"" if name == "listen" else _read_address(call)
             self._check_caller(call.identifier)
             match name:
@@ -504,6 +513,8 @@ class SocketBroker:
     def _bind(self, call: SystemCall, end: socket.socket, address: bytes) -> None:
         if end.family == socket.AF_UNIX:
             return self._bind_file(call, end, _socket_path(address, errno.EPERM))
+        if end.family == AF_NETLINK:
+            return end.bind(struct.unpack("=4xII", address[:12].ljust(12, b"\0")))
         host, port = internet_address(end, address, errno.EADDRNOTAVAIL)
         if port and any(self._is_foreign(candidate, port) for candidate in (host, LOOPBACK, LOOPBACK6)):
             raise os_error(errno.EADDRINUSE)
@@ -649,7 +660,8 @@ def _take_socket(call: SystemCall) -> socket.socket:
         os.close(descriptor)
         raise
     is_tcp = end.family in (socket.AF_INET, socket.AF_INET6) and end.proto == socket.IPPROTO_TCP
-    if end.family != socket.AF_UNIX and not is_tcp:
+    lists_interfaces = end.family == AF_NETLINK and end.proto == NETLINK_ROUTE
+    if end.family != socket.AF_UNIX and not is_tcp and not lists_interfaces:
         end.close()
         raise os_error(errno.ENETUNREACH)
     return end
@@ -765,7 +777,7 @@ def internet_address(end: socket.socket, address: bytes, refusal: int) -> tuple[
     """Return the loopback address and the port that an address means for a socket.
 
     Raises:
-        OSError: it is malformed, or none of loopback (`refusal`).
+        OSError: it is malformed, or none of this machine's (`refusal`).
     """
     (family,), is_new = struct.unpack_from("=H", address), end.family == socket.AF_INET6
     if len(address) < (IPV6_BYTES if is_new else IPV4_BYTES):
@@ -783,7 +795,7 @@ def internet_address(end: socket.socket, address: bytes, refusal: int) -> tuple[
 
 
 def loopback_host(end: socket.socket, host: bytes) -> bytes:
-    """Return the loopback address for an address to bind; empty if it is another.
+    """Return the loopback address for one of this machine's addresses; empty if it is another's.
 
     The address for all of both versions becomes that of IPv4, which more clients use than ::1.
     """
@@ -791,9 +803,15 @@ def loopback_host(end: socket.socket, host: bytes) -> bytes:
         is_single = end.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
         return LOOPBACK6 if is_single else LOOPBACK
     host = host.removeprefix(MAPPED)
-    if host == bytes(4):
-        return LOOPBACK
-    return host if host == LOOPBACK6 or (len(host) == 4 and host[0] == LOOPBACK[0]) else b""
+    is_old = len(host) == 4
+    if host == LOOPBACK6 or (is_old and host[0] == LOOPBACK[0]):
+        return host
+    try:
+        with socket.socket(socket.AF_INET if is_old else socket.AF_INET6) as trial:
+            trial.bind(python_address(trial, host, 0))  # only this machine's can be bound
+    except OSError:
+        return b""
+    return LOOPBACK if is_old else LOOPBACK6
 
 
 def python_address(end: socket.socket, host: bytes, port: int) -> tuple[str, int]:

@@ -161,8 +161,9 @@ ATTRIBUTE_IOCTLS = (
     *(0x50009401, 0x50009417, 0x5000940E, 0x50009418, 0x5000940F, 0x5000943F, 0x4008941A, 0xC0C89425),
 )
 """ioctls that change a file's attributes, or whole subvolumes, through a read-only descriptor."""
-NAMESPACED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""Address families confined to a network namespace (16 is AF_NETLINK); AF_VSOCK, for example, is not."""
+AF_NETLINK, NETLINK_ROUTE = 16, 0
+NAMESPACED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, AF_NETLINK)
+"""Address families confined to a network namespace; AF_VSOCK, for example, is not."""
 KEEP_TYPE = (0x54, 0, 0, 0xF)
 """The instruction that drops SOCK_NONBLOCK and SOCK_CLOEXEC from a socket's type."""
 MSG_FASTOPEN, TCP_FASTOPEN_CONNECT = 0x20000000, 30
@@ -369,7 +370,8 @@ def _match_brokered_sockets(machine: Architecture, unreachable: Instruction) -> 
     """Return instructions that allow the sockets of which a broker carries out connect, bind and listen.
 
     What would connect past the broker, or send past loopback, is refused. Setting SO_REUSEPORT has no effect,
-    so that no port is shared with a process outside.
+    so that no port is shared with a process outside. The kernel lists the network's interfaces; a command,
+    which has no capabilities, can neither change them nor send to another process that way.
     """
     allow, succeed = (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)
     unsupported, unknown = (
@@ -381,6 +383,7 @@ def _match_brokered_sockets(machine: Architecture, unreachable: Instruction) -> 
         *_match(
             machine.socket,
             *(_load_argument(0), *_match(socket.AF_UNIX, *_allow_unix_types(unreachable))),
+            *_match(AF_NETLINK, _load_argument(2), *_match_any((NETLINK_ROUTE,)), unreachable, allow),
             *(*_match_any((socket.AF_INET, socket.AF_INET6)), unreachable),
             *(_load_argument(1), KEEP_TYPE, *_match_any((socket.SOCK_STREAM,)), unreachable),
             *(_load_argument(2), *_match_any((0, socket.IPPROTO_TCP)), unreachable, allow),

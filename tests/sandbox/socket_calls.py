@@ -225,6 +225,7 @@ def main() -> None:
     attempt("no socket at path", lambda: socket.socket(socket.AF_UNIX).connect("content"))
     attempt("http", serve_http)
     attempt("http in a child", serve_http_in_child)
+    attempt("interfaces", lambda: "lo" in [name for _, name in socket.if_nameindex()])
     attempt("asyncio", lambda: asyncio.run(serve_asynchronously()))
 
 

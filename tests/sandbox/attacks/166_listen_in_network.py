@@ -6,4 +6,5 @@ Here not: without a network.
 server = socket.socket()
 server.bind((at.address[0], 0))
 server.listen()
-escaped_in_network()
+if server.getsockname()[0] == at.address[0]:
+    escaped_in_network()
