@@ -27,9 +27,10 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Limits, Sandbox
 from coder.core.values import READ_ONLY
 from coder.core.verdict import BehaviorReport, Finding
+from coder.files.regular_files import nearest
 from coder.python.source import Function, dump_node, parse_code, refers_to_any
 from coder.verify.change import read_texts
-from coder.verify.layout import nested_projects, package_of, source_roots, test_file_predicate
+from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.project import Project
 from coder.verify.run import PytestRunner, RecordedCalls
 from coder.verify.select import project_files
@@ -223,7 +224,7 @@ class BehaviorRuns:
             return Replay()
         tree = tree.resolve()
         projects = [path.relative_to(tree).as_posix() for path in nested_projects(tree)]
-        owners = dict.fromkeys(package_of(projects, path) for path, _ in code.functions)
+        owners = dict.fromkeys(nearest(projects, path) for path, _ in code.functions)
         own = [root for owner in owners for root in source_roots(tree / owner)]
         roots = dict.fromkeys((*own, *project.import_roots(tree), *source_roots(tree), tree))
         job = {

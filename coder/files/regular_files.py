@@ -1,4 +1,4 @@
-"""Reading, replacing, keeping and removing files where other programs may change the tree.
+"""Finding, reading, replacing, keeping and removing files where other programs may change the tree.
 
 At the end: the directories of coder's own files (XDG Base Directory Specification).
 """
@@ -11,10 +11,10 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from coder.python.source import decode_source, decode_text
 
@@ -77,6 +77,47 @@ def find_special_files(directory: Path) -> Iterator[Path]:
         for file in (Path(place, name) for name in files if in_git or name in SPECIAL_FILE_NAMES):
             if file.exists() and not stat.S_ISREG(file.stat().st_mode):
                 yield file
+
+
+DEEPEST_MANIFEST = 3
+"""Depth of directories in which projects inside of a repository are looked for."""
+INSTALLED_OR_BUILT = frozenset(
+    {"_deps", "bin", "build", "node_modules", "obj", "target", "testdata", "third_party", "vendor"}
+)
+"""Directories with code of others, or with what is built."""
+
+
+def source_files(tree: Path, suffixes: Collection[str], *, deepest: float = float("inf")) -> Iterator[str]:
+    """Yield the project's files with one of these suffixes, relative to the tree.
+
+    Directories of more levels than `deepest` are left out.
+    """
+    for folder, folders, names in os.walk(tree):
+        has_more = len(Path(folder).relative_to(tree).parts) < deepest
+        folders[:] = sorted(
+            name
+            for name in folders
+            if has_more and name not in INSTALLED_OR_BUILT and not name.startswith(".")
+        )
+        for name in sorted(names):
+            if PurePosixPath(name).suffix in suffixes:
+                yield Path(folder, name).relative_to(tree).as_posix()
+
+
+def manifest_directories(tree: Path, name: str) -> list[str]:
+    """Return the directories that hold a file of this name, outermost first; the tree itself is `.`."""
+    found = [
+        str(PurePosixPath(path).parent)
+        for path in source_files(tree, (PurePosixPath(name).suffix,), deepest=DEEPEST_MANIFEST)
+        if PurePosixPath(path).name == name
+    ]
+    return sorted(found, key=lambda path: (path != ".", path.count("/"), path))
+
+
+def nearest(directories: Collection[str], path: str) -> str:
+    """Return the innermost of the directories that contains a path; `.` if none does."""
+    containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
+    return next((parent for parent in containing if parent in directories), ".")
 
 
 def is_within(path: Path | str, root: Path) -> bool:

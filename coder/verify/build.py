@@ -15,12 +15,11 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, Failure, TestResult
-from coder.files.regular_files import read_regular, read_regular_text
+from coder.files.regular_files import read_regular, read_regular_text, source_files
 from coder.patching.plan import ConfinedTree
 from coder.verify.change import Trees
 from coder.verify.layout import EXTENSION_SUFFIXES, find_modules, read_toml, source_roots
 from coder.verify.project import Project
-from coder.verify.runners.adapter import source_files
 from coder.verify.runners.javascript import COMPILED_SUFFIXES, FIND_PROGRAMS, are_compiled
 from coder.verify.runners.registry import output_tail
 

@@ -21,13 +21,12 @@ from coder.core.paths import is_test_file, test_file_of
 from coder.core.ports import Execution
 from coder.core.values import Value
 from coder.core.verdict import BodyExecution, Failure, Frame, LinesRun, Outcome, RunProblem, TestResult
-from coder.files.regular_files import is_within
+from coder.files.regular_files import is_within, nearest
 from coder.verify.layout import (
     PackageRun,
     files_below,
     find_packages,
     is_below,
-    package_of,
     shadows_library,
     source_roots,
 )
@@ -100,7 +99,7 @@ def prepare_launch(
     command = project.command
     if folder is None:
         packages = find_packages(tree) if paths and command.runs_anywhere(tree) else ()
-        holding = {package_of(packages, path) for path in paths}
+        holding = {nearest(packages, path) for path in paths}
         folder = holding.pop() if len(holding) == 1 else "."
     argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
     user_options = command.environment.get("PYTEST_ADDOPTS", "")

@@ -16,8 +16,7 @@ from typing import Any
 from coder.core.paths import is_test_file, test_file_of
 from coder.core.text import parse_toml
 from coder.core.values import Value
-from coder.files.regular_files import is_within, read_regular_text
-from coder.verify.runners.adapter import nearest, source_files
+from coder.files.regular_files import is_within, nearest, read_regular_text, source_files
 
 PYTEST_FILES = (
     *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini"),
@@ -480,7 +479,7 @@ class PackageRun(Value):
 def divide_run(tree: Path, tests: Sequence[str]) -> tuple[PackageRun, ...]:
     """Return the processes that together run `tests`, all if there are none, as users of the packages do."""
     packages = find_packages(tree)
-    owners = {file: package_of(packages, file) for file in _test_files(tree)} if packages else {}
+    owners = {file: nearest(packages, file) for file in _test_files(tree)} if packages else {}
     runs: dict[str, list[str] | None] = {}
     """The tests to run by package; None for all of a package."""
     if not tests:
@@ -488,7 +487,7 @@ def divide_run(tree: Path, tests: Sequence[str]) -> tuple[PackageRun, ...]:
     for test in tests:
         path = test_file_of(test)
         inner = [package for package in packages if is_below(package, path)]
-        own = package_of(packages, path)
+        own = nearest(packages, path)
         has_own = any(is_below(file, path) and owners[file] == own for file in owners)
         if (has_own or not inner) and (named := runs.setdefault(own, [])) is not None:
             named.append(test)
@@ -515,7 +514,7 @@ def find_packages(tree: Path) -> tuple[str, ...]:
     packages = set(_configured_directories(tree, files))
     if not any((tree / name).exists() for name in ("conftest.py", *PROJECT_FILES)):
         projects = [path.relative_to(tree).as_posix() for path in nested_projects(tree)]
-        packages |= {package_of(projects, path) for path in files}
+        packages |= {nearest(projects, path) for path in files}
     return tuple(sorted(packages - {"."}))
 
 
@@ -528,10 +527,6 @@ def names_place(word: str, tree: Path) -> bool:
     """Tell whether an argument of a runner names a place in a tree, or decides where it runs."""
     is_path = not word.startswith("-") and (tree / test_file_of(word)).exists()
     return is_path or word.startswith(_PLACE_OPTIONS)
-
-
-package_of = nearest
-"""Returns the innermost of the packages that contains a path; `.` if none does."""
 
 
 def _configured_directories(tree: Path, files: Sequence[str]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from coder.core.ports import Limits, Sandbox
 from coder.core.text import parse_json, suggest_name
 from coder.core.values import READ_ONLY, Value
 from coder.core.verdict import RunProblem
-from coder.files.regular_files import is_within, read_regular_text
+from coder.files.regular_files import is_within, read_regular_text, source_files
 from coder.verify.layout import (
     CODER_FILE,
     DISTRIBUTION_OF_MODULE,
@@ -42,7 +42,6 @@ from coder.verify.layout import (
     read_ini,
     read_toml,
 )
-from coder.verify.runners.adapter import source_files
 from coder.verify.runners.javascript import find_binary
 from coder.verify.runners.registry import find_commands, recognize_command
 

@@ -1,6 +1,5 @@
 """The port of test runners that report results themselves, what adapters share, and TAP and JUnit XML."""
 
-import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -190,47 +189,8 @@ def join_commands(commands: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, .
     return ("sh", "-c", "\n".join(["code=0", *lines, "exit $code"]))
 
 
-DEEPEST_MANIFEST = 3
-"""Depth of directories in which projects inside of a repository are looked for."""
-INSTALLED_OR_BUILT = frozenset(
-    {"_deps", "bin", "build", "node_modules", "obj", "target", "testdata", "third_party", "vendor"}
-)
-"""Directories with code of others, or with what is built."""
 POSITION = re.compile(r"^\s*(?:-->\s*)?(?:\./)?(?P<path>[\w./@+-]+\.\w+):(?P<line>\d+)(?::\d+)?\b", re.M)
 """A place in a source file as compilers and tracebacks print it, at the start of a line."""
-
-
-def source_files(tree: Path, suffixes: Collection[str], *, deepest: float = float("inf")) -> Iterator[str]:
-    """Yield the project's files with one of these suffixes, relative to the tree.
-
-    Directories of more levels than `deepest` are left out.
-    """
-    for folder, folders, names in os.walk(tree):
-        has_more = len(Path(folder).relative_to(tree).parts) < deepest
-        folders[:] = sorted(
-            name
-            for name in folders
-            if has_more and name not in INSTALLED_OR_BUILT and not name.startswith(".")
-        )
-        for name in sorted(names):
-            if PurePosixPath(name).suffix in suffixes:
-                yield Path(folder, name).relative_to(tree).as_posix()
-
-
-def manifest_directories(tree: Path, name: str) -> list[str]:
-    """Return the directories that hold a file of this name, outermost first; the tree itself is `.`."""
-    found = [
-        str(PurePosixPath(path).parent)
-        for path in source_files(tree, (PurePosixPath(name).suffix,), deepest=DEEPEST_MANIFEST)
-        if PurePosixPath(path).name == name
-    ]
-    return sorted(found, key=lambda path: (path != ".", path.count("/"), path))
-
-
-def nearest(directories: Collection[str], path: str) -> str:
-    """Return the innermost of the directories that contains a path; `.` if none does."""
-    containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
-    return next((parent for parent in containing if parent in directories), ".")
 
 
 def matches_glob(path: str, pattern: str) -> bool:

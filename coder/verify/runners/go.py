@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.paths import test_file_of
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.files.regular_files import manifest_directories, nearest
 from coder.verify.runners.adapter import (
     LONGEST_TEXT,
     Invocation,
@@ -16,8 +17,6 @@ from coder.verify.runners.adapter import (
     find_positions,
     join_commands,
     json_object,
-    manifest_directories,
-    nearest,
     path_in_tree,
     read_source,
     split_operands,

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from coder.core.paths import is_test_path
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import DEEPEST_MANIFEST, read_regular_text, source_files
 from coder.verify.runners.adapter import (
-    DEEPEST_MANIFEST,
     LONGEST_TEXT,
     Invocation,
     Run,
@@ -25,7 +24,6 @@ from coder.verify.runners.adapter import (
     plain_text,
     read_json,
     read_source,
-    source_files,
     without_options,
 )
 
@@ -324,8 +322,10 @@ CHECKS_ALONE = frozenset({"--noEmit", "--watch", "-w"})
 COMPILED_SUFFIXES = (".ts", ".tsx", ".mts", ".cts")
 LOADS_TYPESCRIPT = re.compile(r"\b(?:tsx|ts-node|esbuild|swc|strip-types|jiti)\b|\.[cm]?tsx?\b")
 """In a command that runs TypeScript itself."""
-_PROGRAMS = ":".join(f"$PWD/{'../' * level}node_modules/.bin" for level in range(DEEPEST_MANIFEST + 1))
-FIND_PROGRAMS = f'PATH="{_PROGRAMS}:$PATH"'
+FIND_PROGRAMS = (
+    'PATH="$PWD/node_modules/.bin:$PWD/../node_modules/.bin:$PWD/../../node_modules/.bin'
+    ':$PWD/../../../node_modules/.bin:$PATH"'
+)
 """Line of a shell: installed programs of the package, and of those around it, are found."""
 BUILT = "built"
 """A file that is there once the build has ended well."""

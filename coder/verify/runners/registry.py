@@ -10,16 +10,14 @@ from coder.core.paths import is_test_path, match_test_ids, test_file_of
 from coder.core.ports import Execution
 from coder.core.values import Value
 from coder.core.verdict import Failure, RunProblem, TestResult
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import manifest_directories, nearest, read_regular_text
 from coder.verify.runners.adapter import (
     Adapter,
     Invocation,
     Run,
     collection_failure,
     json_object,
-    manifest_directories,
     matches_glob,
-    nearest,
     plain_text,
     with_unique_ids,
 )

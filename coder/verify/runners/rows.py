@@ -14,9 +14,8 @@ from xml.etree import ElementTree
 
 from coder.core.text import parse_json
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
-from coder.files.regular_files import is_within
+from coder.files.regular_files import DEEPEST_MANIFEST, is_within, manifest_directories, nearest, source_files
 from coder.verify.runners.adapter import (
-    DEEPEST_MANIFEST,
     LONGEST_TEXT,
     Invocation,
     Run,
@@ -27,13 +26,10 @@ from coder.verify.runners.adapter import (
     find_program,
     json_object,
     junit_cases,
-    manifest_directories,
-    nearest,
     parse_xml,
     plain_text,
     read_file,
     read_source,
-    source_files,
     split_operands,
     with_frames,
     with_unique_ids,
@@ -589,7 +585,7 @@ RSPEC = ReportRunner(
 DOTNET = ReportRunner(
     name="dotnet",
     commands=("dotnet test",),
-    markers=("*.sln", "*.slnx", *(f"*{suffix}" for suffix in DOTNET_PROJECTS)),
+    markers=("*.sln", "*.slnx", "*.csproj", "*.fsproj", "*.vbproj"),
     inner=DOTNET_PROJECTS,
     mentions=r"Microsoft\.NET\.Test\.Sdk",
     programs=("dotnet",),

@@ -8,14 +8,13 @@ from typing import Any
 
 from coder.core.text import parse_toml
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.files.regular_files import manifest_directories, nearest
 from coder.verify.runners.adapter import (
     LONGEST_TEXT,
     Invocation,
     Run,
     collection_failure,
     json_object,
-    manifest_directories,
-    nearest,
     path_in_tree,
     read_source,
     split_operands,
