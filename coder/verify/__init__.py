@@ -37,7 +37,7 @@ imported. Records come over a sealed pipe (`launch.py`); each target's function 
 the runner says; both sides run the same selection. Everything in `verify/target/` runs in the project's own
 interpreter: standard library only, Python 3.8 and pytest 6.2 or later. If a changed module was loaded from
 outside the worktree (an editable install), the verdict is NOT TESTED. A report on given content in a given
-environment is kept for a day (`run_store.py`); what has to be confirmed is run a second time under a label of
+environment is kept for a day (`run.py`); what has to be confirmed is run a second time under a label of
 its own.
 
 Both sides are built from their own sources (`build.py`) by the setting `build`, or by what a script of

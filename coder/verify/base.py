@@ -22,8 +22,7 @@ from coder.verify.results import (
     merge_lines,
     merge_reports,
 )
-from coder.verify.run import processor_count, with_label
-from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
+from coder.verify.run import RunStore, SuiteHistory, content_key, processor_count, with_label
 from coder.verify.select import SuiteSelection, find_tests
 
 BASELINE_SECONDS = 10.0
@@ -99,8 +98,8 @@ class Runs:
         progress: Progress | None,
         extensions: Sequence[str] = (),
         cutoff: Cutoff | None = None,
-        store: RunStore = NO_STORE,
-        history: SuiteHistory = NO_HISTORY,
+        store: RunStore,
+        history: SuiteHistory,
         tell: RunListener | None = None,
     ) -> None:
         """Judge a change; a run has so many seconds where nothing else is said.
@@ -335,7 +334,7 @@ class BaseTests:
     """The base's tests: the suite, measured at most once, and the tests that comparisons have asked for."""
 
     def __init__(
-        self, trees: Trees, runner: SelectiveTestRunner, history: SuiteHistory, *, store: RunStore = NO_STORE
+        self, trees: Trees, runner: SelectiveTestRunner, history: SuiteHistory, *, store: RunStore
     ) -> None:
         """Know nothing yet; `history` tells how long the suite took before, `store` what is known of it."""
         self._trees = trees

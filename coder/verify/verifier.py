@@ -54,8 +54,7 @@ from coder.verify.results import (
     fails_alike,
     tests_among,
 )
-from coder.verify.run import with_label
-from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key
+from coder.verify.run import NO_HISTORY, NO_STORE, RunStore, SuiteHistory, content_key, with_label
 from coder.verify.select import (
     SuiteSelection,
     find_tests,

@@ -51,8 +51,7 @@ from coder.verify.project import (
     use_interpreter,
 )
 from coder.verify.results import Denied
-from coder.verify.run import PytestRunner
-from coder.verify.run_store import NO_HISTORY, NO_STORE, RunStore, SuiteHistory
+from coder.verify.run import NO_HISTORY, NO_STORE, PytestRunner, RunStore, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from coder.warm.trials import TARGET as WARM_TARGET
 from coder.warm.trials import PytestTracer, PytestTrials

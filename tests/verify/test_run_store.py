@@ -7,7 +7,7 @@ from pathlib import Path
 from coder.core.verdict import RunProblem, TestReport
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import describe_environment
-from coder.verify.run_store import LONGEST_SECONDS, RunStore, content_key
+from coder.verify.run import LONGEST_SECONDS, RunStore, content_key
 from tests.builders import find_project, write
 
 

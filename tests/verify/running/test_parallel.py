@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.verdict import TestReport
 from coder.verify import run
-from coder.verify.run_store import SuiteHistory
+from coder.verify.run import SuiteHistory
 from tests.builders import by_hand, write
 from tests.verify.conftest import Run
 

@@ -13,8 +13,7 @@ from coder.core.verdict_summary import describe_open
 from coder.verify.base import SuiteLimits, choose_scope, next_chunk_size, patience
 from coder.verify.issue import Purpose
 from coder.verify.results import NEVER_ENDING
-from coder.verify.run import CUT_SHORT
-from coder.verify.run_store import SuiteHistory
+from coder.verify.run import CUT_SHORT, SuiteHistory
 from coder.verify.select import SuiteSelection
 from coder.verify.verdict import Facts, decide
 from coder.verify.verifier import WorktreeVerifier
