@@ -13,7 +13,7 @@ change. The first stage:
 
 1. the targets on the change and on the base with its tests, at the same time: green, and red for the right
    reason (`results.py`). Targets are what the user names, what the change adds or edits (`test_files.py`
-   compares the syntax of both versions of a file), red tests of the base that `issue.py` ties to the issue,
+   compares the syntax of both versions of a file), red tests of the base that `change.py` ties to the issue,
    and the issue's own example (`example.py`). An edited or removed test is judged by running its old version
    on the changed sources: still red, it is not fixed; red where it passed, it contradicts the change;
 2. the tests that reach the change (`select.py`), nearest first,

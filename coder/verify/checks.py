@@ -14,8 +14,7 @@ from coder.core.verdict import Effect, Finding, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.python.source import differs_in_code, split_lines
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
-from coder.verify.change import LARGEST, JudgedChange, read_texts
-from coder.verify.issue import SUFFIXES
+from coder.verify.change import LARGEST, SUFFIXES, JudgedChange, read_texts
 from coder.verify.layout import (
     RUNNER_SCRIPTS,
     configuration_of_tests,

@@ -38,7 +38,7 @@ from coder.verify.base import (
     summarize_run,
 )
 from coder.verify.build import Builder, BuiltTrees
-from coder.verify.change import JudgedChange, Trees
+from coder.verify.change import JudgedChange, Purpose, Trees, tie_tests_to_issue
 from coder.verify.examine import ExaminationTools, examine_change
 from coder.verify.example import (
     NO_CLAIM,
@@ -46,7 +46,6 @@ from coder.verify.example import (
     IssueCode,
     write_example,
 )
-from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
 from coder.verify.results import (
     Denied,

@@ -36,11 +36,10 @@ from coder.sandbox.process import BoundedSandbox, ProcessSandbox
 from coder.settings import Config, is_trusted, load_config, sandbox_caps, trust_repository
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds
-from coder.verify.change import read_texts
+from coder.verify.change import Purpose, read_texts
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examine import ExaminationTools, LinterChecks
 from coder.verify.example import IssueCode
-from coder.verify.issue import Purpose
 from coder.verify.launch import TARGET, search_path
 from coder.verify.project import (
     Overlay,

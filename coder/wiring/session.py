@@ -46,7 +46,7 @@ from coder.settings import (
     remember_rules,
 )
 from coder.tools.registry import TOOLS
-from coder.verify.issue import Purpose
+from coder.verify.change import Purpose
 from coder.verify.project import Project
 from coder.wiring.conversations import (
     find_continuation,

@@ -14,8 +14,8 @@ from coder.core.paths import extract_node_ids
 from coder.core.verdict import Verdict
 from coder.core.verdict_summary import describe_proof
 from coder.sandbox.process import ProcessSandbox
+from coder.verify.change import Purpose
 from coder.verify.example import IssueCode
-from coder.verify.issue import Purpose
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import find_project, read_case, write
 from tests.verify.conftest import Run

@@ -13,7 +13,7 @@ from coder.core.ports import Limits
 from coder.core.verdict import TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.build import Builder
-from coder.verify.issue import Purpose
+from coder.verify.change import Purpose
 from coder.verify.launch import TARGET
 from coder.verify.run import PytestRunner
 from coder.verify.verifier import WorktreeVerifier

@@ -8,8 +8,8 @@ import pytest
 from coder.core.verdict import BehaviorExample, Failure, IssueTie, TestResult
 from coder.retrieval.issue_examples import code_in_issue, quoted_code
 from coder.sandbox.process import ProcessSandbox
+from coder.verify.change import tie_tests_to_issue
 from coder.verify.example import IssueCode
-from coder.verify.issue import tie_tests_to_issue
 from tests.builders import by_hand, find_project, write
 
 SOURCE = """import math

@@ -9,9 +9,8 @@ import pytest
 from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.change import JudgedChange
+from coder.verify.change import JudgedChange, Purpose
 from coder.verify.examine import ExaminationTools, examine_change
-from coder.verify.issue import Purpose
 from coder.verify.verdict import Facts, decide
 from coder.warm.trials import PytestTrials
 from tests.builders import find_project, write

@@ -21,8 +21,8 @@ from coder.core.verdict import (
     VerdictKind,
 )
 from coder.verify import verifier
+from coder.verify.change import Purpose
 from coder.verify.examine import ExaminationTools
-from coder.verify.issue import Purpose
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import by_hand

@@ -11,7 +11,7 @@ import pytest
 
 from coder.core.ports import RunOptions
 from coder.core.verdict import TestReport, TestResult, Verdict
-from coder.verify.issue import Purpose
+from coder.verify.change import Purpose
 from coder.verify.runners.adapter import collection_failure
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result

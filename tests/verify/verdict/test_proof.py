@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.verdict import ReproductionResult, RunProblem, TestResult
 from coder.verify.base import BASELINE_SECONDS
-from coder.verify.issue import Purpose
+from coder.verify.change import Purpose
 from coder.verify.verifier import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 

@@ -11,7 +11,7 @@ from coder.core.values import Cutoff
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.verify.base import SuiteLimits, choose_scope, next_chunk_size, patience
-from coder.verify.issue import Purpose
+from coder.verify.change import Purpose
 from coder.verify.results import NEVER_ENDING
 from coder.verify.run import CUT_SHORT, SuiteHistory
 from coder.verify.select import SuiteSelection

@@ -9,7 +9,7 @@ import pytest
 from coder.core.events import RunEvent
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
-from coder.verify.issue import Purpose
+from coder.verify.change import Purpose
 from coder.verify.run import RunStore, SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
