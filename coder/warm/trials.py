@@ -10,13 +10,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Edit, Limits, Progress, Sandbox, TextChange, Trace, Traces, TrialResult
 from coder.core.verdict import RunProblem, TestResult
-from coder.python.source import Function, Positions, decode_source, parse_module
+from coder.python.source import Function, Positions, PythonSource, decode_source
 from coder.verify.launch import TARGET as RUN_TARGET
 from coder.verify.launch import Recording, find_error_line, prepare_launch
 from coder.verify.layout import files_below, option_words, pytest_options, test_file_predicate
@@ -140,13 +140,15 @@ def write_candidates(
             if edit.path not in modules:
                 modules[edit.path] = SwappableModule(decode_source((tree / edit.path).read_bytes())[0])
             module = modules[edit.path]
+            place = None
             if outer := module.function_of(edit.changes):
-                described = {"name": outer.name, "line": outer.line, "future": module.future}
-                functions.setdefault((edit.path, outer.line), {**described, "old": module.isolate(outer)})
+                place = edit.path, first_line(outer)
+                described = {"name": outer.name, "line": place[1], "future": module.future}
+                functions.setdefault(place, {**described, "old": module.isolate(outer)})
             line = {
                 "path": edit.path,
                 "changes": [(change.start, change.end, change.text) for change in edit.changes],
-                "function": [*functions].index((edit.path, outer.line)) if outer else None,
+                "function": [*functions].index(place) if place else None,
                 "source": module.isolate(outer, edit.changes) if outer else "",
                 "guards": [guard_number[test] for test in edit.guards],
             }
@@ -182,19 +184,6 @@ def _read_lines(file: Path, position: int) -> bytes:
     return complete + newline
 
 
-class SwappableFunction(NamedTuple):
-    """A function that is not nested in another function."""
-
-    name: str
-    line: int
-    """Its first line, decorators included."""
-    body: int
-    """Offset of its first statement, in characters."""
-    end: int
-    top: ast.stmt
-    """Statement of the module that it is or is a part of."""
-
-
 class SwappableModule:
     """An unchanged source file, split into functions."""
 
@@ -204,56 +193,41 @@ class SwappableModule:
         Raises:
             SyntaxError: the text is not valid Python.
         """
-        self._text = text
-        module = parse_module(text)
-        imports = [
-            node for node in module.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        ]
-        self.future = tuple(alias.name for node in imports for alias in node.names)
-        self._positions = Positions(text)
+        self._source = source = PythonSource("", text)
+        self._line_starts = Positions(text).line_starts
+        imports = [node for node in source.tree.body if isinstance(node, ast.ImportFrom)]
+        aliases = (alias for node in imports if node.module == "__future__" for alias in node.names)
+        self.future = tuple(alias.name for alias in aliases)
         self._functions = [
-            SwappableFunction(
-                name=node.name,
-                line=_first_line(node),
-                body=self._positions.span(node.body[0])[0],
-                end=self._positions.span(node)[1],
-                top=top,
-            )
-            for top in module.body
-            for node in _outer_functions(top)
+            (source.span(function.body[0])[0], source.span(function)[1], function)
+            for function in source.functions
         ]
 
-    def function_of(self, changes: Sequence[TextChange]) -> SwappableFunction | None:
-        """Return the function whose body contains all of the changes.
+    def function_of(self, changes: Sequence[TextChange]) -> Function | None:
+        """Return the outermost function whose body contains all of the changes.
 
         None if one of them affects code that runs at import.
         """
-        for function in self._functions:
-            if all(function.body <= change.start and change.end <= function.end for change in changes):
+        for start, end, function in self._functions:
+            if all(start <= change.start and change.end <= end for change in changes):
                 return function
         return None
 
-    def isolate(self, function: SwappableFunction, changes: Sequence[TextChange] = ()) -> str:
+    def isolate(self, function: Function, changes: Sequence[TextChange] = ()) -> str:
         """Return the module without all other statements, edited; every line keeps its original number."""
-        text = self._text
-        first, end = _first_line(function.top), self._positions.span(function.top)[1]
+        text = self._source.text
+        top = [function, *self._source.ancestors(function)][-2]  # the last one is the module
+        first, end = first_line(top), self._source.span(top)[1]
         for change in reversed(changes):
             text = text[: change.start] + change.text + text[change.end :]
             end += len(change.text) - (change.end - change.start)
-        return "\n" * (first - 1) + text[self._positions.line_starts[first - 1] : end] + "\n"
+        return "\n" * (first - 1) + text[self._line_starts[first - 1] : end] + "\n"
 
 
-def _first_line(node: ast.stmt) -> int:
+def first_line(node: ast.AST) -> int:
+    """Return the first line of a statement, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _outer_functions(node: ast.AST) -> Iterator[Function]:
-    if isinstance(node, Function):
-        yield node
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _outer_functions(child)
+    return min(part.lineno for part in (node, *decorators) if isinstance(part, ast.stmt | ast.expr))
 
 
 TEST_SECONDS, AGAIN_SECONDS = 5.0, 1.0

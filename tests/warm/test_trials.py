@@ -15,7 +15,7 @@ from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.ports import Edit, Limits, TextChange, Traces
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.launch import TARGET as RUN_TARGET
-from coder.warm.trials import TARGET, PytestTracer, PytestTrials, SwappableModule
+from coder.warm.trials import TARGET, PytestTracer, PytestTrials, SwappableModule, first_line
 from tests.builders import find_project, write
 
 Outcomes = Callable[..., list[tuple[str, str]]]
@@ -360,7 +360,7 @@ def test_compiles_only_the_statement_around_the_function() -> None:
     change = replacement(TEXT, "a.py", "é + extra", "é - extra")
     outer = module.function_of(change.changes)
     assert outer is not None
-    assert (outer.name, outer.line, module.future) == ("total", 11, ("annotations",))
+    assert (outer.name, first_line(outer), module.future) == ("total", 11, ("annotations",))
     wanted = TEXT.replace("é + extra", "é - extra").split("\n")
     assert module.isolate(outer, change.changes).split("\n") == ["", "", "", "", *wanted[4:]]
     assert "é + extra" in module.isolate(outer)
