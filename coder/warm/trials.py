@@ -30,6 +30,10 @@ PLUGIN_PATH = (RUN_TARGET, TARGET)
 GLANCE_SECONDS = 0.02
 COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
 """Allowed on top of the seconds for trials: to collect the tests, and to measure them on unchanged code."""
+TEST_SECONDS, AGAIN_SECONDS = 5.0, 1.0
+"""Processor time limits for one test, and once one did not end: in an endless loop, the others are likely to
+hang too. A test that hangs because of the bug counts as failing.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,64 @@ class PytestTrials:
     scratch: Path
     """A directory outside of any tree, writable for sandboxed commands."""
     limits: Limits
+    test_seconds: float = TEST_SECONDS
+    """Processor time of a test that is traced."""
+
+    def trace(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Traces:
+        if self.project.problem is not None:
+            return Traces(problem=self.project.problem)
+        tree = tree.resolve()
+        with tempfile.TemporaryDirectory(
+            prefix="trace-", dir=self.scratch, ignore_cleanup_errors=True
+        ) as name:
+            place = Path(name)
+            requests: dict[str, dict[str, Any]] = {
+                "coder_pytest_report": {
+                    "report": str(place / "report"),
+                    "select": [],
+                    "watch": [],
+                    "endless": {
+                        "floor": self.test_seconds,
+                        "again": AGAIN_SECONDS,
+                        "times": 0.0,
+                        "longest": 0.0,
+                        "most": self.test_seconds,
+                    },
+                },
+                "coder_trace": {
+                    "lines": str(place / "lines"),
+                    "sources": [*_find_sources(tree, self.project.command.text)],
+                    "first": [*tests],
+                    "seconds": seconds,
+                },
+            }
+            launched = prepare_launch(
+                self.project,
+                tree,
+                place,
+                paths=directories_of_tests(tests, tree),
+                requests=requests,
+                plugin_path=PLUGIN_PATH,
+            )
+            limits = self.limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
+            if progress is not None:
+                progress("tracing the failing tests and their neighbours")
+            try:
+                execution = self.sandbox.run(
+                    launched.argv, cwd=tree, environment=launched.environment, limits=limits
+                )
+            except SandboxError as error:
+                return Traces(problem=RunProblem(kind="stopped", text=str(error)))
+            traces = _read_traces(place)
+        if not traces.tests:
+            return Traces(
+                problem=RunProblem(
+                    kind="no_report", text=f"No test could be traced: {find_error_line(execution.output)}"
+                )
+            )
+        return traces
 
     def try_out(
         self,
@@ -228,78 +290,6 @@ def first_line(node: ast.AST) -> int:
     """Return the first line of a statement, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min(part.lineno for part in (node, *decorators) if isinstance(part, ast.stmt | ast.expr))
-
-
-TEST_SECONDS, AGAIN_SECONDS = 5.0, 1.0
-"""Processor time limits for one test, and once one did not end: in an endless loop, the others are likely to
-hang too. A test that hangs because of the bug counts as failing.
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PytestTracer:
-    project: Project
-    sandbox: Sandbox
-    scratch: Path
-    """A directory outside of any tree, writable for sandboxed commands."""
-    limits: Limits
-    test_seconds: float = TEST_SECONDS
-
-    def trace(
-        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
-    ) -> Traces:
-        if self.project.problem is not None:
-            return Traces(problem=self.project.problem)
-        tree = tree.resolve()
-        with tempfile.TemporaryDirectory(
-            prefix="trace-", dir=self.scratch, ignore_cleanup_errors=True
-        ) as name:
-            place = Path(name)
-            requests: dict[str, dict[str, Any]] = {
-                "coder_pytest_report": {
-                    "report": str(place / "report"),
-                    "select": [],
-                    "watch": [],
-                    "endless": {
-                        "floor": self.test_seconds,
-                        "again": AGAIN_SECONDS,
-                        "times": 0.0,
-                        "longest": 0.0,
-                        "most": self.test_seconds,
-                    },
-                },
-                "coder_trace": {
-                    "lines": str(place / "lines"),
-                    "sources": [*_find_sources(tree, self.project.command.text)],
-                    "first": [*tests],
-                    "seconds": seconds,
-                },
-            }
-            launched = prepare_launch(
-                self.project,
-                tree,
-                place,
-                paths=directories_of_tests(tests, tree),
-                requests=requests,
-                plugin_path=PLUGIN_PATH,
-            )
-            limits = self.limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
-            if progress is not None:
-                progress("tracing the failing tests and their neighbours")
-            try:
-                execution = self.sandbox.run(
-                    launched.argv, cwd=tree, environment=launched.environment, limits=limits
-                )
-            except SandboxError as error:
-                return Traces(problem=RunProblem(kind="stopped", text=str(error)))
-            traces = _read_traces(place)
-        if not traces.tests:
-            return Traces(
-                problem=RunProblem(
-                    kind="no_report", text=f"No test could be traced: {find_error_line(execution.output)}"
-                )
-            )
-        return traces
 
 
 def _traceback_lines(result: TestResult) -> dict[str, tuple[int, ...]]:

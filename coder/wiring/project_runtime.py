@@ -53,7 +53,7 @@ from coder.verify.results import Denied
 from coder.verify.run import NO_HISTORY, NO_STORE, PytestRunner, RunStore, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from coder.warm.trials import TARGET as WARM_TARGET
-from coder.warm.trials import PytestTracer, PytestTrials
+from coder.warm.trials import PytestTrials
 
 UNKNOWN_PURPOSE = "(a change without a description)"
 """Issue of a change that is judged without one."""
@@ -212,14 +212,6 @@ class ProjectRuntime:
             history=history,
         )
 
-    def tracer(self, sandbox: Sandbox | None = None) -> PytestTracer:
-        return PytestTracer(
-            project=self.project,
-            sandbox=sandbox or self.sandbox,
-            scratch=self.sandbox.scratch,
-            limits=self.limits,
-        )
-
     def trials(self, sandbox: Sandbox | None = None) -> PytestTrials:
         return PytestTrials(
             project=self.project,
@@ -255,7 +247,7 @@ class ProjectRuntime:
         from coder.repair.proposer import TemplateProposer
 
         return TemplateProposer(
-            tracer=self.tracer(),
+            tracer=self.trials(),
             trials=self.trials(),
             runner=self.runner(),
             classify=self._classify_edits,

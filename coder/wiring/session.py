@@ -684,7 +684,7 @@ def locate_faults(
         failing = tests or tuple(result.id for result in (report.project_failures if report else ()))
         if not failing:
             return SuspectRanking(problem="no test fails.")
-        faults = SpectrumFaults(runtime.tracer())
+        faults = SpectrumFaults(runtime.trials())
         return faults.rank_suspects(worktree, failing, seconds=SUSPECT_SECONDS, progress=progress)
 
 

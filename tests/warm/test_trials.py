@@ -15,7 +15,7 @@ from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.ports import Edit, Limits, TextChange, Traces
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.launch import TARGET as RUN_TARGET
-from coder.warm.trials import TARGET, PytestTracer, PytestTrials, SwappableModule, first_line
+from coder.warm.trials import TARGET, PytestTrials, SwappableModule, first_line
 from tests.builders import find_project, write
 
 Outcomes = Callable[..., list[tuple[str, str]]]
@@ -416,7 +416,7 @@ def trace(sandbox: ProcessSandbox, tmp_path: Path) -> Trace:
         root = tmp_path / "project"
         write(root, files)
         project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-        tracer = PytestTracer(
+        tracer = PytestTrials(
             project=project,
             sandbox=sandbox,
             scratch=sandbox.scratch,
