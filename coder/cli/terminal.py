@@ -1,6 +1,5 @@
 """Output on a terminal beside a session: reviews of a diff, closing lines, settings of the interface."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
-from coder.files.regular_files import config_directory, state_directory
+from coder.files.regular_files import config_directory
 from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def review_on_terminal(diff: str, *, title: str, verdict: "Verdict | None") -> N
     droppable = removable_hunk_numbers(diff, verdict.mutation) if verdict else ()
     review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
     keys = read_key_bindings(load_config(None, {}).keys)
-    ReviewApp(review, purpose="read", title=title, theme=remembered_theme(), keys=keys).run()
+    ReviewApp(review, purpose="read", title=title, keys=keys).run()
 
 
 def print_closing_lines(
@@ -127,19 +126,6 @@ def may_be_set(*names: str) -> bool:
     except (OSError, UnicodeDecodeError):
         text = ""
     return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
-
-
-def remembered_theme() -> str:
-    """Return the name of the user's theme; empty if there is none."""
-    try:
-        stored = json.loads(_theme_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(stored.get("theme", "")) if isinstance(stored, dict) else ""
-
-
-def _theme_file() -> Path:
-    return state_directory() / "interface.json"
 
 
 def take_over_stream(fd: int) -> BinaryIO:

@@ -13,7 +13,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
+from coder.cli.terminal import is_interface_setting_on, may_be_set
 from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
 from coder.files.regular_files import index_database, prompt_history_file, sessions_directory
@@ -75,7 +75,6 @@ def run_tui(
     app = CoderApp(
         services,
         repository=str(root),
-        theme=services.theme,
         keys=services.key_bindings,
         first_message=first_message,
     )
@@ -439,15 +438,6 @@ class InterfaceServices:
     def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
         """Tell whether a setting that decides on the interface is switched on."""
         return bool(self.flags.get(name)) or is_interface_setting_on(name, self.root)
-
-    @property
-    def theme(self) -> str:
-        return remembered_theme()
-
-    def remember_theme(self, name: str) -> None:
-        from coder.files.regular_files import replace_text
-
-        replace_text(_theme_file(), json.dumps({"theme": name}))
 
 
 def _trust_question(

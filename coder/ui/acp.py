@@ -44,7 +44,7 @@ KINDS: Mapping[str, schema.ToolKind] = {
 MAIN_CANDIDATE = "c1"
 """The candidate whose replies are shown while they are written; those of others would be mixed with them."""
 PROGRESS_INTERVAL = timedelta(seconds=0.5)
-ON_A_SCREEN = ("theme", "help", "quit", "new", "resume", "rewind", "context")
+ON_A_SCREEN = ("help", "quit", "new", "resume", "rewind", "context")
 """Commands of the prompt that an editor has itself, or that need the interface on a screen."""
 COMMANDS: Mapping[str, str] = {name: text for name, text in HELP.items() if name not in ON_A_SCREEN}
 APPLY, DELIVER, REFUSE = "apply", "deliver", "refuse"
@@ -361,7 +361,6 @@ class EditorSession:
             show_lines=lambda lines: self._lines.extend(lines),
             show_diff=lambda diff: self._lines.append(diff),
             ask=self._refuse,
-            others={},
         )
         self._lines: list[str] = []
         """Output of the command that runs."""

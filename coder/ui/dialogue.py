@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 import termios
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -51,7 +51,6 @@ class Dialogue:
             show_lines=self._print,
             show_diff=lambda diff: self._print(diff.splitlines()),
             ask=self._ask_user,
-            others={},
         )
         self._session: RunningSession | None = None
         self.newest_log: EventLog | None = None
@@ -114,13 +113,13 @@ class Dialogue:
         if not text:
             return True
         mode = "ask" if text.endswith("?") else self._mode
-        match await asyncio.to_thread(interpret, self._services, text, mode=mode, known=DIALOGUE_HELP):
+        match await asyncio.to_thread(interpret, self._services, text, mode=mode):
             case TypedRequest() as request:
                 await self._request(*request)
             case PromptCommand("quit", _):
                 return False
             case PromptCommand("help", _):
-                purposes = {**DIALOGUE_HELP, **custom_purposes(self._services)}
+                purposes = {**HELP, **custom_purposes(self._services)}
                 self._print(f"/{name} {purpose}" for name, purpose in purposes.items())
             case PromptCommand("new", _):
                 self.newest_log = None
@@ -209,10 +208,6 @@ class Dialogue:
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._console.print(sanitize_text(line), markup=False, highlight=False, soft_wrap=True)
-
-
-DIALOGUE_HELP: Mapping[str, str] = {name: purpose for name, purpose in HELP.items() if name != "theme"}
-"""Commands of the conversation: the terminal has its own colours."""
 
 
 class TerminalInput:

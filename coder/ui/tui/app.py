@@ -8,11 +8,9 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
-from coder.core.text import suggest_name
 from coder.ui.tui.commands import (
     HELP,
     Commands,
@@ -59,7 +57,6 @@ class CoderApp(KeyedApp[None]):
         services: Services,
         *,
         repository: str,
-        theme: str = "",
         keys: KeyBindings | None = None,
         first_message: str = "",
         clock: Callable[[], float] = time.monotonic,
@@ -67,13 +64,11 @@ class CoderApp(KeyedApp[None]):
         """Open on `repository`, ready for an issue.
 
         It is checked, and the model chosen, once the prompt is there. If it cannot be opened the application
-        ends, and `failure` is the reason. `theme` and `keys` are the user's, if they still exist;
-        `first_message` is sent at once. `clock` counts seconds.
+        ends, and `failure` is the reason. `first_message` is sent at once. `clock` counts seconds.
         """
         super().__init__(keys, clock=clock)
         self._services = services
         self.failure: CoderError | None = None
-        self._wished_theme = theme
         self._first_message = first_message
         self._has_alerts = False
         self._main = SessionScreen(repository, keys=self.key_bindings, clock=clock)
@@ -90,7 +85,6 @@ class CoderApp(KeyedApp[None]):
             show_lines=self._main.show_lines,
             show_diff=self._main.show_diff,
             ask=self._ask_user,
-            others={"theme": self._show_or_change_theme},
         )
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
@@ -102,9 +96,6 @@ class CoderApp(KeyedApp[None]):
         return self._main
 
     def on_mount(self) -> None:
-        if self._wished_theme in self.available_themes:
-            self.theme = self._wished_theme
-        self.theme_changed_signal.subscribe(self, self._remember_theme)
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.call_after_refresh(self._prepare)
 
@@ -112,13 +103,6 @@ class CoderApp(KeyedApp[None]):
         """Ring the bell, for a user who looks elsewhere."""
         if self._has_alerts:
             self.bell()
-
-    def _remember_theme(self, theme: Theme) -> None:
-        self._in_thread(self._services.remember_theme, theme.name)
-
-    def _in_thread(self, write: Callable[[str], None], text: str) -> None:
-        """Keep something for later sessions; the disk may be slow."""
-        self.run_worker(asyncio.to_thread(write, text))
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
@@ -185,7 +169,7 @@ class CoderApp(KeyedApp[None]):
             self._main.show_model(self.conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        self._in_thread(self._services.add_message, message.text)
+        self.run_worker(asyncio.to_thread(self._services.add_message, message.text))  # the disk may be slow
         is_command = message.text.startswith("!") or parse_command(message.text) is not None
         if is_command or not self.conversation.is_busy:
             self._carry_out(message.text, message.mode)
@@ -286,15 +270,6 @@ class CoderApp(KeyedApp[None]):
         from coder.ui.tui.asking import ask_user
 
         return await ask_user(self, question, options=options)
-
-    def _show_or_change_theme(self, name: str) -> None:
-        if name and name not in self.available_themes:
-            raise UserError(f"There is no theme {name}. {suggest_name(name, self.available_themes)}".strip())
-        if name:
-            self.theme = name
-        else:
-            marks = {self.theme: "*"}
-            self._main.show_lines(f"{marks.get(theme, ' ')} {theme}" for theme in self.available_themes)
 
     async def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen

@@ -36,7 +36,6 @@ HELP: Mapping[str, str] = {
     "strategy": "NAME  show the strategy, or take another one from now on",
     "cost": "UNIT  show what was spent by day, or by month, model",
     "doctor": "check what works here",
-    "theme": "NAME  list the themes, or take one",
     "help": "show this list",
     "quit": "leave",
 }
@@ -69,6 +68,8 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     """Return the sentence that refuses a command that is not `known`, with the one that is likely meant."""
     if name.startswith("!"):
         return f"There is no command /{name}. Without the slash, {name} runs in the sandbox."
+    if name == "theme":
+        return "/theme no longer exists: start coder with TEXTUAL_THEME=textual-light, or another theme."
     matches = get_close_matches(name.lower(), list(known), n=1)
     hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
     return f"There is no command /{name}. {hint}"
@@ -128,7 +129,7 @@ def help_lines(keys: KeyBindings, custom: Mapping[str, str] = MappingProxyType({
     return [*commands, "", *keys.describe()]
 
 
-SINGLE_WORD_COMMANDS = ("theme", "model", "effort", "strategy", "cost", "diff", "apply", "undo")
+SINGLE_WORD_COMMANDS = ("model", "effort", "strategy", "cost", "diff", "apply", "undo")
 MOST_LINES = 200
 """Lines of an output that are shown."""
 MOST_CHARACTERS = 4_000
@@ -146,19 +147,16 @@ class Commands:
         show_lines: Callable[[Iterable[str]], None],
         show_diff: Callable[[str], None],
         ask: Callable[[str, tuple[str, ...]], Awaitable[str]],
-        others: Mapping[str, Callable[[str], None]],
     ) -> None:
         """Take `newest`, which returns the log of the session that the next request continues.
 
-        `ask` has the user choose among options, the last of which is the safe one. `others` are the commands
-        that a front end carries out itself.
+        `ask` has the user choose among options, the last of which is the safe one.
         """
         self._services = services
         self._newest = newest
         self._show_lines = show_lines
         self._show_diff = show_diff
         self._ask = ask
-        self._others = others
         self._stop = Event()
         self._outputs: list[tuple[str, str]] = []
 
@@ -180,9 +178,7 @@ class Commands:
         words = text.split()
         if name in SINGLE_WORD_COMMANDS and len(words) > 1:
             raise UserError(f"/{name} takes one word, not {text!r}.")
-        if name in self._others:
-            self._others[name](text)
-        elif name == "!":
+        if name == "!":
             await self._run_shell(text)
         elif name == "diff":
             self._show_diff(await asyncio.to_thread(self._read_diff, text))

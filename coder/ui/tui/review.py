@@ -41,19 +41,14 @@ class ReviewApp(KeyedApp[HunkDecisions]):
         *,
         purpose: ReviewPurpose,
         title: str,
-        theme: str = "",
         keys: KeyBindings | None = None,
     ) -> None:
-        """Take `theme` and `keys`, the user's, if they still exist."""
         super().__init__(keys)
         self._review = review
         self._purpose = purpose
         self._heading = title
-        self._wished_theme = theme
 
     def on_mount(self) -> None:
-        if self._wished_theme in self.available_themes:
-            self.theme = self._wished_theme
         screen = ReviewScreen(self._review, purpose=self._purpose, title=self._heading)
         self.push_screen(screen, self.exit)
 

@@ -145,8 +145,6 @@ class Services(Protocol):
 
     # what is kept between sessions
 
-    def remember_theme(self, name: str) -> None: ...
-
     def read_messages(self) -> Sequence[str]:
         """Return the newest messages that the user sent in this repository, the oldest of them first."""
         ...

@@ -124,8 +124,6 @@ class FakeServices:
             raise UserError("theirs is a command of this repository, which is not trusted.")
         return (f"What does {words} do?", "ask") if name == "explain" else None
 
-    def remember_theme(self, name: str) -> None:
-        self.values["theme"] = name
 
     def read_messages(self) -> Sequence[str]:
         return tuple(self.messages)

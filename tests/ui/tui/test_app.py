@@ -218,10 +218,10 @@ async def test_asks_its_services_off_the_event_loop_and_shows_notices() -> None:
     services.open = lambda: OpenedRepository(notices=("[keys] files is no binding.",))
     async with stage(services=services) as terminal:
         assert "acme:large" in terminal.text and "[keys] files is no binding." in terminal.text
-        for text in ("/theme nord", "/explian x", "/sessions", "!ls", "/help"):
+        for text in ("/explian x", "/sessions", "!ls", "/help"):
             terminal.prompt.clear()
             await terminal.say(text)
-        assert terminal.app.screen.is_modal and services.values["theme"] == "nord"
+        assert terminal.app.screen.is_modal and services.messages[-1] == "/help"
     assert on_loop == set()
 
 
