@@ -111,8 +111,6 @@ class Config(Value):
     """Commands that are asked about."""
     deny: tuple[str, ...] = ()
     """Commands that never run."""
-    alerts: bool = True
-    """Whether the interface rings the bell where an answer is needed, and at the end."""
     inline: bool = False
     """Whether the interface stays in the terminal's own screen and leaves a transcript there."""
     screen_reader: bool = False
@@ -162,7 +160,7 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
     "Sandbox": ("sandbox", "image", "sandbox_memory_mb", "sandbox_cpu_seconds"),
-    "Interface": ("alerts", "inline", "screen_reader", "vim", "keys"),
+    "Interface": ("inline", "screen_reader", "vim", "keys"),
 }
 """Headings for all settings, with those below each."""
 
@@ -198,6 +196,7 @@ LOWERABLE_SETTINGS = (
 """Settings that a repository may lower but not raise."""
 NEAREST_FIRST = "tests that use the changed code run nearest first; `wait = true` runs all of them"
 REMOVED_SETTINGS: Mapping[str, str] = {
+    "alerts": "the terminal's own settings say if its bell is heard",
     "branch_models": "all candidates of a tree are written by `model`",
     "fallback_models": "a model that is down is asked again, then the session ends; --model names another",
     "keep_sessions_days": "`coder clean --older-than DAYS` removes old sessions",

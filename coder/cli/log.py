@@ -4,7 +4,6 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
-from itertools import islice
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -62,16 +61,6 @@ def session_lines(repository: "Path | None") -> "list[str]":
     if problems and lines:
         lines.append(f"{len(problems)} not listed: {problems[0]}")
     return lines
-
-
-def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
-    """Yield a line for each of the newest sessions that can go on, with the command for it."""
-    from coder.session.log import stored_sessions
-
-    requests = (session for session in stored_sessions(repository) if not session.started.task.given)
-    for session in islice(requests, count):
-        kind, issue = _describe_outcome(session)
-        yield f"/resume {session.directory.name}  {kind}  {issue}"
 
 
 def _find_undone(repository: Path, sessions: "Iterable[StoredSession]") -> "frozenset[str]":

@@ -29,14 +29,11 @@ if TYPE_CHECKING:
     from coder.ui.tui.keys import KeyBindings
     from coder.ui.tui.services import (
         OpenedRepository,
-        Overview,
         SessionModel,
         TrustQuestion,
         UserRequest,
     )
 
-SHOWN_SESSIONS = 2
-"""Earlier sessions on the start screen."""
 ERASE_LINE = "\r\x1b[2K"
 """Erases what the terminal has shown of keys that were typed before the interface was there."""
 COMMAND_SECONDS = 600
@@ -157,28 +154,9 @@ class InterfaceServices:
         needs_trust = not is_sandboxed and not is_trusted(self.root)
         return OpenedRepository(
             trust=_trust_question(self.root, self._backend, self._trust) if needs_trust else None,
-            has_alerts=config.alerts,
+            sandbox="full" if is_sandboxed else "reduced" if self._backend else "none",
             notices=describe_unknown_bindings(config.keys),
             initial_log=self.load_session(self._resumed) if self._resumed else None,
-        )
-
-    def overview(self) -> "Overview":
-        """Return the facts for the start screen.
-
-        Raises:
-            CoderError: git or the tests' configuration cannot be read.
-        """
-        from coder.cli.log import recent_requests
-        from coder.repo.checkout import describe_branch
-        from coder.ui.tui.services import Overview
-        from coder.wiring.project_runtime import inspect_project
-
-        limited = "reduced" if self._backend and self._backend.limitations else "full"
-        return Overview(
-            branch=describe_branch(self.root),
-            test_command=inspect_project(self.root, backend=self._backend).command.text,
-            sessions=tuple(recent_requests(self.root, SHOWN_SESSIONS)),
-            sandbox=limited if self._backend else "none",
         )
 
     def _trust(self, for_good: bool) -> None:

@@ -328,27 +328,6 @@ def _require_head(git: Git) -> str:
     return git.text("rev-parse", "HEAD")
 
 
-def describe_branch(root: Path) -> str:
-    """Return the current branch of a checkout, with a star if it holds uncommitted work.
-
-    Files under a filter, such as Git LFS, do not count: the filter is not run.
-
-    Raises:
-        UserError: git cannot read it.
-    """
-    git = find_checkout(root).git
-    if git.resolve_commit("HEAD") is None:
-        return "no commit yet"
-    changed = git.items("diff", "-z", "--name-only", "HEAD")
-    is_clean = {*changed} <= {*find_filter_drivers(git, changed)} and not git.items(
-        "ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"
-    )
-    branch = _current_branch(git)
-    return (
-        f"{git.text('rev-parse', '--short', 'HEAD') if branch == 'HEAD' else branch}{'' if is_clean else '*'}"
-    )
-
-
 def _current_branch(git: Git) -> str:
     return git.text("rev-parse", "--abbrev-ref", "HEAD")
 

@@ -13,7 +13,6 @@ from coder.cli.terminal import print_closing_lines
 from coder.cli.tui import MOST_MESSAGES, InterfaceServices, _trust_question
 from coder.core.errors import UserError
 from coder.files.regular_files import prompt_history_file
-from coder.repo.checkout import describe_branch
 from coder.sandbox.choice import choose_backend
 from coder.session.log import EventLog
 from tests.builders import git, repo, write
@@ -63,15 +62,6 @@ def test_history_keeps_the_newest_messages(root: Path) -> None:
     services(root).add_message("new")
     assert file.read_text().count("\n") == MOST_MESSAGES
     assert services(root).read_messages()[-2:] == ["old", "new"]
-
-
-def test_file_under_a_filter_is_no_uncommitted_work(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {".gitattributes": "*.big filter=lfs\n", "a.big": "pointer\n"})
-    git(root, "config", "filter.lfs.smudge", "cat")
-    (root / "a.big").write_text("what it points to\n")
-    assert not describe_branch(root).endswith("*")
-    (root / ".gitattributes").write_text("# none\n")
-    assert describe_branch(root).endswith("*")
 
 
 def test_command_reads_the_checkout_and_changes_nothing(root: Path) -> None:

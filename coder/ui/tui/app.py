@@ -20,11 +20,10 @@ from coder.ui.tui.commands import (
     interpret,
     parse_command,
 )
-from coder.ui.tui.conversation import Conversation
+from coder.ui.tui.conversation import ConversationScreen
 from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import Services, TrustQuestion, UserRequest
-from coder.ui.tui.session_screen import SessionScreen
 
 INSTANT_COMMANDS = ("help", "quit", "context")
 """Commands that are carried out beside what runs."""
@@ -70,20 +69,19 @@ class CoderApp(KeyedApp[None]):
         self._services = services
         self.failure: CoderError | None = None
         self._first_message = first_message
-        self._has_alerts = False
-        self._main = SessionScreen(repository, keys=self.key_bindings, clock=clock)
-        self.conversation = Conversation(
-            self,
-            self._main,
+        self.conversation = ConversationScreen(
+            repository,
             services,
-            alert=self._alert,
+            keys=self.key_bindings,
+            alert=self.bell,  # for a user who looks elsewhere
             on_end=self._quit_if_asked,
+            clock=clock,
         )
         self._commands = Commands(
             self._services,
             newest=lambda: self.conversation.newest,
-            show_lines=self._main.show_lines,
-            show_diff=self._main.show_diff,
+            show_lines=self.conversation.show_lines,
+            show_diff=self.conversation.show_diff,
             ask=self._ask_user,
         )
         self._escaped = -DOUBLE_KEY_SECONDS
@@ -92,21 +90,16 @@ class CoderApp(KeyedApp[None]):
         """Time at which the key that copies was last pressed with nothing to copy or empty."""
         self._quitting = False
 
-    def get_default_screen(self) -> SessionScreen:
-        return self._main
+    def get_default_screen(self) -> ConversationScreen:
+        return self.conversation
 
     def on_mount(self) -> None:
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.call_after_refresh(self._prepare)
 
-    def _alert(self) -> None:
-        """Ring the bell, for a user who looks elsewhere."""
-        if self._has_alerts:
-            self.bell()
-
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
-        self._main.send(self._first_message)
+        self.conversation.query_one(Prompt).send(self._first_message)
         self.run_worker(self._open(), name="open")
 
     async def _open(self) -> None:
@@ -117,14 +110,13 @@ class CoderApp(KeyedApp[None]):
             self.failure = error
             self.exit()
             return
-        self._has_alerts = opened.has_alerts
+        self.conversation.sandbox = opened.sandbox
         for notice in opened.notices:
-            self._main.warn(notice)
+            self.conversation.warn(notice)
         if opened.trust is None:
             self.conversation.is_open.set()
         else:
             self.run_worker(self._ask_for_trust(opened.trust))
-        self.run_worker(self._show_overview(), name="overview")
         if opened.initial_log is not None:
             self.conversation.is_busy = True  # before a message can be sent
             self.run_worker(self.conversation.show(opened.initial_log))
@@ -133,7 +125,7 @@ class CoderApp(KeyedApp[None]):
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
         from coder.ui.tui.asking import ask_for_trust
 
-        self._alert()
+        self.bell()
         if await ask_for_trust(self, trust):
             self.conversation.is_open.set()
         else:
@@ -143,30 +135,19 @@ class CoderApp(KeyedApp[None]):
         """Load earlier messages, completion, the model, and what shows a session, while the user types."""
         messages = await asyncio.to_thread(self._services.read_messages)
         await asyncio.to_thread(import_module, "coder.ui.tui.completion")
-        if not self._main.is_attached:  # the user has left already
+        if not self.conversation.is_attached:  # the user has left already
             return
-        self._main.query_one(Prompt).add_earlier(messages)
-        await self._main.add_completion(self._services)
+        self.conversation.query_one(Prompt).add_earlier(messages)
+        await self.conversation.add_completion()
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
-
-    async def _show_overview(self) -> None:
-        try:
-            overview = await asyncio.to_thread(self._services.overview)
-        except CoderError as error:
-            self._main.warn(str(error))
-            return
-        if overview is not None:
-            self.conversation.overview = overview
-            self._main.show_overview(overview, self.conversation.idle_facts())
+        self.conversation.show_facts()
 
     async def _choose_model(self) -> None:
         try:
-            self.conversation.model = await asyncio.to_thread(self._services.choose_model)
+            self.conversation.show_model(await asyncio.to_thread(self._services.choose_model))
         except CoderError as error:
-            self._main.warn(str(error))
-        else:
-            self._main.show_model(self.conversation.model)
+            self.conversation.warn(str(error))
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         self.run_worker(asyncio.to_thread(self._services.add_message, message.text))  # the disk may be slow
@@ -176,14 +157,14 @@ class CoderApp(KeyedApp[None]):
         elif self.conversation.can_listen:
             self.conversation.say(message.text)
         else:
-            self._main.suggest(message.text)
+            self.conversation.suggest(message.text)
 
     def on_prompt_recalled(self) -> None:
         """Take the newest queued message back into the prompt; show an earlier one if none is queued."""
         if text := self.conversation.withdraw():
-            self._main.suggest(text)
+            self.conversation.suggest(text)
         else:
-            self._main.query_one(Prompt).recall_previous()
+            self.conversation.query_one(Prompt).recall_previous()
 
     def _carry_out(self, typed: str, mode: str = "fix") -> None:
         """Begin what was typed; what cannot be done goes back into the prompt."""
@@ -204,9 +185,9 @@ class CoderApp(KeyedApp[None]):
             self._refuse(typed, error)
 
     def _refuse(self, typed: str, error: UserError) -> None:
-        self._main.warn(str(error))
-        self._main.suggest(typed)
-        self._main.query_one(Prompt).select_all()  # the next message replaces it
+        self.conversation.warn(str(error))
+        self.conversation.suggest(typed)
+        self.conversation.query_one(Prompt).select_all()  # the next message replaces it
 
     def _begin(self, typed: str, asked: TypedRequest | PromptCommand) -> None:
         if isinstance(asked, TypedRequest) or asked.name not in INSTANT_COMMANDS:
@@ -252,7 +233,7 @@ class CoderApp(KeyedApp[None]):
     async def _run_command(self, name: str, text: str) -> None:
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
-        self._main.begin_command(typed)
+        self.conversation.begin_command(typed)
         try:
             await self.conversation.wait_open()
             if name == "rewind":
@@ -262,7 +243,7 @@ class CoderApp(KeyedApp[None]):
             if name == "model" and text:
                 await self._choose_model()
         except CoderError as error:
-            self._main.warn(str(error))
+            self.conversation.warn(str(error))
         finally:
             self.conversation.end()
 
@@ -320,7 +301,7 @@ class CoderApp(KeyedApp[None]):
         if selection:
             self.copy_to_clipboard(selection)
             self.screen.clear_selection()
-        elif (prompt := self._main.query_one(Prompt)).text:
+        elif (prompt := self.conversation.query_one(Prompt)).text:
             prompt.put_away()
         elif self._quitting or self.clock() - self._asked_to_leave < LEAVE_SECONDS:
             await self.action_quit()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
 
-async def ask_user(app: App[None], text: str, *, options: tuple[str, ...]) -> str:
+async def ask_user(app: App[Any], text: str, *, options: tuple[str, ...]) -> str:
     """Ask a question that no session asks, from a worker; the last option is the safe one."""
     question = events.QuestionAsked(question="interface", text=text, options=options, default=options[-1])
     return (await app.push_screen_wait(QuestionScreen(question))).option
 
 
-async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
+async def ask_for_trust(app: App[Any], trust: TrustQuestion) -> bool:
     """Ask whether the repository is trusted, and return whether the application goes on."""
     choice = await ask_user(app, f"{trust.text}\n\n{trust.details}", options=trust.options)
     if choice == trust.decline:
@@ -42,7 +42,7 @@ class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 
     def __init__(
-        self, app: App[None], send: Callable[[events.SessionCommand], None], alert: Callable[[], None]
+        self, app: App[Any], send: Callable[[events.SessionCommand], None], alert: Callable[[], None]
     ) -> None:
         """Take `alert`, which calls the user."""
         self._app = app
@@ -107,19 +107,12 @@ STAY = "stay here"
 TEXT_CHARACTERS = 60
 
 
-class EarlierPoint(NamedTuple):
-    """A point of the conversation that was returned to."""
+async def go_back(
+    app: App[Any], services: "Services", session: str, typed: str
+) -> "tuple[EventLog, str] | None":
+    """Store the point before a request that the user types or chooses; return its log, and a sentence.
 
-    log: "EventLog"
-    sentence: str
-    left: tuple[str, ...]
-    """Requests that are not in the conversation any more."""
-
-
-async def go_back(app: App[None], services: "Services", session: str, typed: str) -> EarlierPoint | None:
-    """Store the point before a request that the user types or chooses, and return it; None to stay.
-
-    Call it from a worker.
+    Call it from a worker. None: the user stays.
 
     Raises:
         CoderError: there is nothing to go back to, or what is typed is no number of a request.
@@ -136,11 +129,10 @@ async def go_back(app: App[None], services: "Services", session: str, typed: str
     if part == STAY:
         return None
     stored, sentence = await asyncio.to_thread(services.go_back, session, request, PARTS[part])
-    left = () if PARTS[part] == "code" else tuple(requests[request - 1 :])
-    return EarlierPoint(await asyncio.to_thread(services.load_session, stored), sentence, left)
+    return await asyncio.to_thread(services.load_session, stored), sentence
 
 
-async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None:
+async def _choose_request(app: App[Any], requests: Sequence[str]) -> int | None:
     lines = [
         f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
         for number, text in enumerate(requests, start=1)

@@ -69,7 +69,7 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     if name.startswith("!"):
         return f"There is no command /{name}. Without the slash, {name} runs in the sandbox."
     if name == "theme":
-        return "/theme no longer exists: start coder with TEXTUAL_THEME=textual-light, or another theme."
+        return "/theme no longer exists: start coder with TEXTUAL_THEME=textual-light, or another one."
     matches = get_close_matches(name.lower(), list(known), n=1)
     hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
     return f"There is no command /{name}. {hint}"

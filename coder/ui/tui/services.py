@@ -9,18 +9,6 @@ if TYPE_CHECKING:
     from coder.session.log import EventLog, RunningSession
 
 
-class Overview(NamedTuple):
-    """Facts about a repository that a person wants to know first."""
-
-    branch: str
-    """The branch, and a mark if there is uncommitted work."""
-    test_command: str
-    sessions: tuple[str, ...]
-    """Lines on the newest sessions."""
-    sandbox: str
-    """`full`, `reduced` or `none`."""
-
-
 class SessionModel(NamedTuple):
     name: str
     """Empty if they work without a model; then nothing receives the user's remarks."""
@@ -52,8 +40,8 @@ class OpenedRepository(NamedTuple):
 
     trust: TrustQuestion | None = None
     """Asked before anything is run."""
-    has_alerts: bool = False
-    """Whether the terminal calls the user."""
+    sandbox: str = ""
+    """`full`, `reduced` or `none`."""
     notices: tuple[str, ...] = ()
     """Warnings that are shown at once."""
     initial_log: "EventLog | None" = None
@@ -81,10 +69,6 @@ class Services(Protocol):
 
     def open(self) -> OpenedRepository:
         """Check the repository, before anything else."""
-        ...
-
-    def overview(self) -> Overview | None:
-        """Return the facts for the start screen; None shows none."""
         ...
 
     def choose_model(self) -> SessionModel:

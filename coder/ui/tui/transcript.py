@@ -115,13 +115,6 @@ class Transcript(VerticalScroll, can_focus=False):
         if not (self.children and isinstance(newest := self.children[-1], IssueText) and newest.text == text):
             self.mount(IssueText(text))
 
-    async def remove_requests(self, texts: Sequence[str]) -> None:
-        """Remove the newest requests and all below the first of them; nothing if that is not shown."""
-        same = [widget for widget in self.query(IssueText) if texts and widget.text == texts[0]]
-        count = texts.count(texts[0]) if texts else 0
-        if 0 < count <= len(same):
-            await self.remove_children(self.children[self.children.index(same[-count]) :])
-
     def add_line(self, text: str, kind: str) -> None:
         """Show a line of a kind that the style sheet knows, such as `phase` or `warning`."""
         self.mount(Static(sanitize_text(text), markup=False, classes=kind))

@@ -181,7 +181,10 @@ def test_the_end_of_the_input_is_the_safe_answer() -> None:
         ("/diff", "Nothing has been changed yet."),
         ("/undo x y", "/undo takes one word, not 'x y'."),
         ("/frob", "There is no command /frob."),
-        ("/theme", "/theme no longer exists: start coder with TEXTUAL_THEME=textual-light, or another theme."),
+        (
+            "/theme",
+            "/theme no longer exists: start coder with TEXTUAL_THEME=textual-light, or another one.",
+        ),
         ("/Undo x", "There is no command /Undo. Do you mean /undo?"),
         ("/!ls", "There is no command /!ls. Without the slash, !ls runs in the sandbox."),
         ("/model nope", "No provider is known"),

@@ -17,7 +17,7 @@ from coder.session.log import EventLog, RunningSession
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import PAUSE_SECONDS, Dialog
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import OpenedRepository, Overview, SessionModel, UserRequest
+from coder.ui.tui.services import OpenedRepository, SessionModel, UserRequest
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 
@@ -70,9 +70,6 @@ class FakeServices:
         self.choose_model: Callable[[], SessionModel] = lambda: SessionModel("acme:large")
         self.start: StartSession = start_nothing
 
-    def overview(self) -> Overview | None:
-        return None
-
     def answer(self, command: str, text: str) -> Sequence[str]:
         match command, text:
             case "sessions", _:
@@ -123,7 +120,6 @@ class FakeServices:
         if name == "theirs":
             raise UserError("theirs is a command of this repository, which is not trusted.")
         return (f"What does {words} do?", "ask") if name == "explain" else None
-
 
     def read_messages(self) -> Sequence[str]:
         return tuple(self.messages)

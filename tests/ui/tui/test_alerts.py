@@ -10,8 +10,7 @@ async def test_question_and_end_ring_the_bell(monkeypatch: pytest.MonkeyPatch) -
     rung: list[CoderApp] = []
     monkeypatch.setattr(CoderApp, "bell", lambda app: rung.append(app))
     session = FakeSession()
-    services = services_that(open=lambda: OpenedRepository(has_alerts=True))
-    async with stage(session=session, services=services) as terminal:
+    async with stage(session=session) as terminal:
         await terminal.fix(story.STARTED, story.QUESTION)
         await terminal.wait_for_question()
         assert len(rung) == 1

@@ -22,7 +22,7 @@ from coder.core.events import (
 from coder.core.values import UserMessage
 from coder.session.log import RunningSession
 from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
-from coder.ui.tui.services import OpenedRepository, Overview, SessionModel, UserRequest
+from coder.ui.tui.services import OpenedRepository, SessionModel, UserRequest
 from coder.ui.tui.transcript import StatusBar, Transcript
 from tests.ui.tui import story
 from tests.ui.tui.fakes import (
@@ -398,12 +398,9 @@ async def test_long_session_opens_with_its_end() -> None:
         assert "370 earlier events: coder log show" in terminal.text
 
 
-async def test_start_shows_sessions_and_facts() -> None:
-    overview = Overview("main*", "pytest", ("/resume s1  PROVEN",), "full")
-    services = FakeServices()
-    services.overview = lambda: overview  # type: ignore[method-assign]
-    async with stage(services=services) as terminal:
+async def test_start_shows_examples_and_facts() -> None:
+    async with stage(services=services_that(open=lambda: OpenedRepository(sandbox="full"))) as terminal:
         await terminal.settle()
-        assert "/resume s1  PROVEN" in terminal.text and "main* · sandbox full" in terminal.text
+        assert "Try:  a description of a bug" in terminal.text and "sandbox full" in terminal.text
         await terminal.pilot.click(StatusBar, offset=(3, 0))
-        assert terminal.prompt.text == "/diff"
+        assert terminal.prompt.text == "/doctor"

@@ -25,9 +25,7 @@ async def until(pilot, claim):
     raise AssertionError(f"still not so, with the focus on {pilot.app.focused!r}")
 
 async def main():
-    services = SimpleNamespace(
-        overview=lambda: None, read_messages=read, open=OpenedRepository, choose_model=model
-    )
+    services = SimpleNamespace(read_messages=read, open=OpenedRepository, choose_model=model)
     app = CoderApp(services, repository="/r")
     async with app.run_test() as pilot:
         try:

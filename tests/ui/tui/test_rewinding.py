@@ -3,7 +3,6 @@ from contextlib import asynccontextmanager
 
 from coder.core.events import Restore
 from coder.session.log import EventLog
-from coder.ui.tui.transcript import IssueText
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeServices, Stage, closed_log, stage
 
@@ -48,7 +47,6 @@ async def test_escape_twice_goes_back_and_offers_the_request_again() -> None:
         await terminal.settle()
         assert "Back before request 2." in terminal.text
         assert f"/resume {story.STARTED.session}" in terminal.text
-        assert not terminal.app.screen.query(IssueText)
         assert terminal.prompt.text == "the second"
         await terminal.pilot.press("enter")
     assert archive.points == [(story.STARTED.session, 2, "both")]
