@@ -18,7 +18,7 @@ from coder.core.errors import CoderError
 from coder.core.events import Budget, Mode, SessionFinished, Task
 from coder.core.values import UsageTotals, Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
-from coder.executors.calls import CallFailed, CallFinished, Emit, Executor
+from coder.executors.executor import CallFailed, CallFinished, Emit, Executor
 from coder.files.regular_files import sessions_directory
 from coder.patching import apply
 from coder.repo.repository import init_repository

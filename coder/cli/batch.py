@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import MODEL, Options, read_file, with_options
+from coder.cli.options import MODEL, Options, open_executor, read_file, with_options
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from coder.batch.issues import RejectedLine
-    from coder.batch.running import Batch, IssueProgress
+    from coder.batch import Batch, IssueProgress, RejectedLine
 
 
 @with_options(
@@ -45,10 +44,7 @@ def batch(
     left. Fixes are diffs (coder apply DIR/ID/fix.diff); no repository is changed. Exit codes: 0 all are done,
     whatever their verdicts; 1 some are not; 2 wrong use; 130 interrupted.
     """
-    from coder.batch.folder import BatchFolder
-    from coder.batch.issues import parse_issues
-    from coder.batch.running import Batch, BatchOptions
-    from coder.executors.local import open_executor
+    from coder.batch import Batch, BatchFolder, BatchOptions, parse_issues
 
     rows, rejected = parse_issues(read_file(issues, kind="file").split("\n"))
     if not rows and not rejected:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import LIMITS, Options, with_options
+from coder.cli.options import LIMITS, Options, open_executor, with_options
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def _run(
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
     from coder.bench.runner import Outcome, append_outcome, read_outcomes, run_jobs
-    from coder.executors.local import open_executor
     from coder.sandbox.choice import require_backend
 
     known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}

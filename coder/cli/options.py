@@ -1,6 +1,8 @@
 """Options and arguments that several commands share, and reading of issues and plans."""
 
 import codecs
+import os
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +22,7 @@ from coder.core.paths import SOURCE_SUFFIXES
 if TYPE_CHECKING:
     from coder.cli.forges import ForgeIssue
     from coder.core.notes import Plan
+    from coder.executors.executor import Executor
     from coder.wiring.session import RuntimeOptions
 
 StrategyName = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
@@ -519,3 +522,26 @@ def read_file(path: Path, *, kind: str) -> str:
 
 def is_at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+PLACES = "local:N (processes of this machine), ray, or ray://HOST:PORT"
+
+
+def open_executor(place: str = "") -> "Executor":
+    """Return the executor for a value of --on; empty: half of this machine's processors.
+
+    Raises:
+        UserError: it names no place, or Ray cannot be used.
+    """
+    from coder.executors.executor import LocalExecutor
+
+    if match := re.fullmatch(r"(?:local(?::(\d+))?)?", place):
+        count = int(match[1]) if match[1] else max(1, (os.cpu_count() or 2) // 2)
+        if count < 1:
+            raise UserError("local:0 runs nothing: give local:1 or more.")
+        return LocalExecutor(count)
+    if place == "ray" or re.fullmatch(r"ray://[^\s/]+:\d+", place):
+        from coder.executors.ray_cluster import RayExecutor
+
+        return RayExecutor("" if place == "ray" else place)
+    raise UserError(f"{place!r} is no place to run on. There are: {PLACES}.")

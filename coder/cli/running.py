@@ -153,7 +153,7 @@ def run_task(
 
 def _open_stages(stack: ExitStack, place: str) -> "Connect":
     """Return what runs parts of a session's stages at a place that the user names."""
-    from coder.executors.local import open_executor
+    from coder.cli.options import open_executor
     from coder.wiring.elsewhere import StageRunner
 
     return stack.enter_context(StageRunner(stack.enter_context(open_executor(place)))).connect

@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any
 
 from coder.core.errors import UserError
-from coder.executors.calls import (
+from coder.executors.executor import (
     MAX_DEATHS,
     POLL_SECONDS,
     A,

@@ -15,7 +15,7 @@ from coder.core.errors import CoderError, LimitReached, ModelError
 from coder.core.events import Task
 from coder.core.notes import Note
 from coder.core.values import AssistantMessage, Patch
-from coder.executors.calls import (
+from coder.executors.executor import (
     CallEvent,
     CallFailed,
     CallFinished,

@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from coder.batch.folder import BatchFolder
-from coder.batch.issues import BatchIssue, parse_issues
-from coder.batch.running import Batch, BatchOptions, IssueProgress
+from coder.batch import Batch, BatchFolder, BatchIssue, BatchOptions, IssueProgress, parse_issues
 from coder.core.events import BudgetSpent, Record, SessionFinished, SessionStarted
 from coder.core.values import Usage, UsageTotals
 from coder.core.verdict import VerdictKind
-from coder.executors.calls import (
+from coder.executors.executor import (
     CallEvent,
     CallFailed,
     CallFinished,

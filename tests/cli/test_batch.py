@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.cli import batch
 from coder.cli.app import run_command_line
 from coder.core.attestation import Attestation
-from coder.executors import local
 from tests.builders import repo
 from tests.walls import flags
 from tests.wiring.executor import PicklingExecutor
@@ -25,7 +25,7 @@ FILES = {
 def test_fixes_issues_once_and_reports_what_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(local, "open_executor", lambda place: PicklingExecutor())
+    monkeypatch.setattr(batch, "open_executor", lambda place: PicklingExecutor())
     monkeypatch.chdir(repo(tmp_path / "r", FILES))
     rows = [
         {"id": "double", "issue": "test_double of test_sums.py fails.", "strategy": "offline"},

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.cli.options import open_executor
 from coder.core.errors import UserError
-from coder.executors.calls import (
+from coder.executors.executor import (
     CallEvent,
     CallFailed,
     CallFinished,
@@ -18,8 +19,8 @@ from coder.executors.calls import (
     CallRestarted,
     CallStarted,
     Emit,
+    LocalExecutor,
 )
-from coder.executors.local import LocalExecutor, open_executor
 
 
 @pytest.mark.parametrize("place", ["local:0", "local:x", "cloud", "ray:1"])

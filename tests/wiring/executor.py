@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from coder.executors.calls import CallEvent, CallFinished, CallOutput, CallStarted, InlineData
+from coder.executors.executor import CallEvent, CallFinished, CallOutput, CallStarted, InlineData
 
 
 @dataclass

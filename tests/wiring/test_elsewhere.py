@@ -13,7 +13,7 @@ from coder.core.errors import GitError, LimitReached
 from coder.core.events import Budget, BudgetSpent, CandidateForked, Task, Warned
 from coder.core.notes import Done
 from coder.core.values import Usage, UsageTotals, Value
-from coder.executors.calls import CallEvent, CallRestarted
+from coder.executors.executor import CallEvent, CallRestarted
 from coder.repo.repository import SessionRepository
 from coder.session.context import CandidateRun, SessionContext, run_part
 from coder.settings import Config
