@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from coder.cli.options import (
-    AttemptOption,
     RepositoryOption,
     SessionArgument,
     decode_input,
-    refuse_conflicts,
 )
 from coder.cli.terminal import can_review, confirm_change, review_on_terminal
 from coder.core.errors import UserError
@@ -40,7 +38,6 @@ def apply(
     what: WhatArgument = "-",
     check: CheckOption = False,
     reverse: ReverseOption = False,
-    attempt: AttemptOption = None,
     candidate: Annotated[
         int | None,
         typer.Option(
@@ -58,13 +55,10 @@ def apply(
     only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED:
     coder verify HEAD judges it there.
     On a terminal a session's fix is shown first.
-    With --attempt it is one of the changes that a session tried and did not deliver, with --candidate one of
-    the edits that a search without a model offered.
+    With --candidate it is one of the edits that a search without a model offered.
     """
-    refuse_conflicts({"attempt": attempt, "candidate": candidate})
-    if attempt is not None or candidate is not None:
-        name = "last" if what == "-" else what
-        return _apply_tried(repo, name, attempt, candidate, check=check, reverse=reverse)
+    if candidate is not None:
+        return _apply_offer(repo, "last" if what == "-" else what, candidate, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")
     if text is None:
@@ -139,29 +133,22 @@ def _read_stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _apply_tried(
-    repo: Path, name: str, attempt: int | None, candidate: int | None, *, check: bool, reverse: bool
-) -> int:
-    """Bring a change that a session tried or offered into the files, and say what is known of it."""
+def _apply_offer(repo: Path, name: str, candidate: int, *, check: bool, reverse: bool) -> int:
+    """Bring an edit that a session offered into the files, and say what is known of it."""
     from coder.permissions.secrets import PLACEHOLDER
     from coder.session.log import find_session, read_records
-    from coder.session.report import find_attempt, find_offer
+    from coder.session.report import find_offer
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
     root = find_checkout(repo).root
-    records = list(read_records(find_session(name.removeprefix("session:"), repository=root)))
-    if candidate is not None:
-        diff, known = find_offer(records, candidate), f"Candidate {candidate} passes the tests."
-    else:
-        assert attempt is not None
-        tried = find_attempt(records, attempt)
-        diff, known = tried.diff, f"Attempt {attempt} was {tried.verdict.label}: {tried.verdict.reason}"
+    directory = find_session(name.removeprefix("session:"), repository=root)
+    diff = find_offer(read_records(directory), candidate)
     if PLACEHOLDER.search(diff):
         raise UserError("The stored diff holds masked secrets: it cannot be applied.")
     _apply_diff(repo, diff, check=check, reverse=reverse)
     if not (check or reverse):
-        print(f"{known} Judge it: coder verify")
+        print(f"Candidate {candidate} passes the tests. Judge it: coder verify")
     return 0
 
 

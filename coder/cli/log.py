@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from coder.cli.options import AttemptOption, SessionArgument
+from coder.cli.options import SessionArgument
 from coder.cli.terminal import confirm_change
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
@@ -225,21 +225,19 @@ def context(id: SessionArgument = "last") -> None:
 
 
 @app.command()
-def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
+def diff(id: SessionArgument = "last") -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
     from coder.cli.terminal import can_review, review_on_terminal
     from coder.core.events import FilesChanged, newest_event
     from coder.repo.history import delivered_diff
     from coder.session.log import boundary_events, read_records
-    from coder.session.report import best_attempt, find_attempt
+    from coder.session.report import best_attempt
 
     directory = _find(id)
     start_event, finish_event = boundary_events(directory)
     records = read_records(directory)
     delivery = finish_event.delivery if finish_event else None
-    if attempt is not None:
-        delivery, text = None, find_attempt(records, attempt).diff
-    elif start_event and delivery:
+    if start_event and delivery:
         text = delivered_diff(Path(start_event.repository), delivery)
     else:
         best = best_attempt(records)
