@@ -1,13 +1,11 @@
 """`coder` without a command: the terminal user interface, and its services."""
 
 import asyncio
-import json
-import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -15,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coder.cli.terminal import is_interface_setting_on, may_be_set
 from coder.core.errors import ToolError, UserError
-from coder.core.text import parse_json
-from coder.files.regular_files import index_database, prompt_history_file, sessions_directory
+from coder.files.regular_files import index_database, sessions_directory
 from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
@@ -37,8 +34,8 @@ if TYPE_CHECKING:
 ERASE_LINE = "\r\x1b[2K"
 """Erases what the terminal has shown of keys that were typed before the interface was there."""
 COMMAND_SECONDS = 600
-MOST_MESSAGES = 1_000
-"""Messages of earlier sessions that the prompt recalls."""
+MOST_MESSAGES = 100
+"""Sessions whose requests the prompt recalls."""
 EFFORTS = ("default", "low", "medium", "high")
 HOW_TO_CHANGE = "To take another one from now on: /{}"
 
@@ -292,29 +289,10 @@ class InterfaceServices:
         return point.session, describe_point(point)
 
     def read_messages(self) -> Sequence[str]:
-        """Read lines of JSON, which only the user may read."""
-        try:
-            lines = prompt_history_file(self.root).read_text(encoding="utf-8").rstrip().split("\n")
-        except (OSError, UnicodeDecodeError):
-            return []
-        return [text for line in lines[-MOST_MESSAGES:] if (text := _read_message(line))]
+        from coder.session.log import stored_sessions
 
-    def add_message(self, text: str) -> None:
-        """Append a message, with secrets masked; drop the oldest ones once there are too many."""
-        from coder.files.regular_files import replace_text
-        from coder.permissions.secrets import Secrets, secret_environment_values
-
-        private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        path = prompt_history_file(self.root)
-        with suppress(OSError):  # a message that is not kept is no reason to refuse it
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(handle, "a+", encoding="utf-8") as file:
-                file.write(f"{json.dumps(private.mask(text))}\n")
-                file.seek(0)
-                lines = file.readlines()
-            if len(lines) > 2 * MOST_MESSAGES:
-                replace_text(path, "".join(lines[-MOST_MESSAGES:]))
+        newest = islice(stored_sessions(self.root), MOST_MESSAGES)
+        return [session.started.task.issue for session in newest if not session.started.task.given][::-1]
 
     def custom_commands(self) -> Mapping[str, str]:
         from coder.wiring.extensions import find_commands
@@ -434,12 +412,3 @@ def _trust_question(
         can_decline=backend is not None,
         trust=trust,
     )
-
-
-def _read_message(line: str) -> str:
-    """Return the message of a line; empty if it cannot be read."""
-    try:
-        message = parse_json(line)
-    except ValueError:
-        return ""
-    return message if isinstance(message, str) else ""

@@ -390,11 +390,6 @@ def sessions_directory() -> Path:
     return state_directory() / "sessions"
 
 
-def prompt_history_file(root: Path) -> Path:
-    """Return the file with the messages that were sent from the prompt in a repository."""
-    return state_directory() / "history" / f"{_path_digest(root)}.jsonl"
-
-
 def index_database(root: Path) -> Path:
     """Return the path of the symbol index of a tree and all its worktrees."""
     return state_directory() / "index" / f"{_path_digest(root)}.sqlite"

@@ -1,6 +1,5 @@
 """Services of the interface in a repository of their own, and what it leaves in the terminal."""
 
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
@@ -10,12 +9,13 @@ from typing import Any
 import pytest
 
 from coder.cli.terminal import print_closing_lines
-from coder.cli.tui import MOST_MESSAGES, InterfaceServices, _trust_question
+from coder.cli.tui import InterfaceServices, _trust_question
 from coder.core.errors import UserError
-from coder.files.regular_files import prompt_history_file
+from coder.core.events import Task
 from coder.sandbox.choice import choose_backend
 from coder.session.log import EventLog
-from tests.builders import git, repo, write
+from tests.builders import git, repo
+from tests.stored_sessions import store_session
 from tests.ui.tui import story
 from tests.ui.tui.fakes import closed_log
 from tests.walls import walls
@@ -45,23 +45,11 @@ def test_names_are_readable_files_and_definitions(root: Path) -> None:
     assert (names.list_paths(), names.list_symbols()) == (["box.py"], ("Box", "size"))
 
 
-def test_history_is_private_and_one_for_each_repository(root: Path, tmp_path: Path) -> None:
-    services(root).add_message("fix it\nplease")
-    services(root).add_message("my key is sk-ant-api03-" + "Ab3dEf6hIj" * 9)
-    first, second = services(root).read_messages()
-    assert first == "fix it\nplease"
-    assert second.startswith("my key is [masked") and "Ab3d" not in second
-    assert services(tmp_path).read_messages() == []
-    (file,) = prompt_history_file(root).parent.iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
-def test_history_keeps_the_newest_messages(root: Path) -> None:
-    file = prompt_history_file(root)
-    write(file.parent, {file.name: "[1]\nbroken\n" + '"old"\n' * 2 * MOST_MESSAGES})
-    services(root).add_message("new")
-    assert file.read_text().count("\n") == MOST_MESSAGES
-    assert services(root).read_messages()[-2:] == ["old", "new"]
+def test_prompt_recalls_requests_of_stored_sessions(root: Path, tmp_path: Path) -> None:
+    for number, place in enumerate((root, tmp_path, root)):
+        task = Task(issue=f"request {number}", directory=place)
+        store_session(place, f"2026010{number}-abcd", task=task)
+    assert services(root).read_messages() == ["request 0", "request 2"]
 
 
 def test_command_reads_the_checkout_and_changes_nothing(root: Path) -> None:

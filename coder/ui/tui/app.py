@@ -150,7 +150,6 @@ class CoderApp(KeyedApp[None]):
             self.conversation.warn(str(error))
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        self.run_worker(asyncio.to_thread(self._services.add_message, message.text))  # the disk may be slow
         is_command = message.text.startswith("!") or parse_command(message.text) is not None
         if is_command or not self.conversation.is_busy:
             self._carry_out(message.text, message.mode)

@@ -130,7 +130,5 @@ class Services(Protocol):
     # what is kept between sessions
 
     def read_messages(self) -> Sequence[str]:
-        """Return the newest messages that the user sent in this repository, the oldest of them first."""
+        """Return the requests of the newest sessions in this repository, the oldest of them first."""
         ...
-
-    def add_message(self, text: str) -> None: ...

@@ -124,9 +124,6 @@ class FakeServices:
     def read_messages(self) -> Sequence[str]:
         return tuple(self.messages)
 
-    def add_message(self, text: str) -> None:
-        self.messages.append(text)
-
 
 def services_that(**methods: Callable[..., Any]) -> FakeServices:
     """Return services some methods of which are others."""
