@@ -128,7 +128,7 @@ def _is_unpriced(entry: "IssueProgress") -> bool:
 
 def _write_table(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Path) -> None:
     """Write table.md into the folder of a batch: a row for each issue; where it cannot be, warn."""
-    from coder.bench.tables import markdown_table
+    from coder.bench.runner import markdown_table
 
     rows = []
     for entry in run.progress.values():

@@ -67,9 +67,8 @@ def bench(
     where a run failed, 2 wrong use, 130 interrupted.
     """
     from coder.bench.runner import plan_jobs as planned
-    from coder.bench.runner import read_outcomes
+    from coder.bench.runner import read_outcomes, write_predictions
     from coder.bench.suites import load_suite
-    from coder.bench.tables import write_predictions
     from coder.core.events import Budget
     from coder.wiring.session import RuntimeOptions
 
@@ -115,12 +114,12 @@ def _make_tasks(
     file: Path, folder: Path, runtime: "RuntimeOptions", *, checkouts: Path | None, only: "Sequence[str]"
 ) -> None:
     """Make the tasks of a suite of rows of SWE-bench."""
-    from coder.bench import sources
+    from coder.bench import suites
 
     if checkouts is None:
         raise UserError("Rows of SWE-bench need the checkouts of their repositories: --checkouts DIR.")
-    rows = sources.read_rows(file, _report_progress)
-    sources.make_benchmark(
+    rows = suites.read_rows(file, _report_progress)
+    suites.make_benchmark(
         rows, folder, checkouts=checkouts, only=tuple(only), options=runtime, report=_report_progress
     )
     if not any(folder.glob("*/task.toml")):
@@ -135,7 +134,7 @@ def _run(
     plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", directory: Path, *, on: str, unsafe: bool
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
-    from coder.bench.runner import Outcome, append_outcome, read_outcomes, run_jobs
+    from coder.bench.runner import append_outcome, hidden_test_label, read_outcomes, run_jobs, verdict_label
     from coder.sandbox.choice import require_backend
 
     known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}
@@ -150,33 +149,22 @@ def _run(
     with open_executor(on or "local") as executor:
         results = run_jobs(pairs, directory=directory, unsafe=unsafe, executor=executor)
         for number, (job, result) in enumerate(results, 1):
-            if isinstance(result, Outcome):
-                append_outcome(directory / RUNS, result)
-            else:
+            if isinstance(result, str):
                 failure_count += 1
-            print(
-                f"{number} of {len(missing)}  {job.label}: {_describe_result(result)}",
-                file=sys.stderr,
-                flush=True,
-            )
+                text = f"not run: {result}"
+            else:
+                append_outcome(directory / RUNS, result)
+                hidden = hidden_test_label(result)
+                text = f"{verdict_label(result)}, hidden tests: {hidden}, {result.seconds:.1f} s"
+            _report_progress(f"{number} of {len(missing)}  {job.label}: {text}")
     return failure_count
 
 
-def _describe_result(result: "Outcome | Exception") -> str:
-    from coder.bench.tables import hidden_test_label, verdict_label
-
-    return (
-        f"not run: {result}"
-        if isinstance(result, Exception)
-        else f"{verdict_label(result)}, hidden tests: {hidden_test_label(result)}, {result.seconds:.1f} s"
-    )
-
-
 def _write(directory: Path, outcomes: "Sequence[Outcome]") -> None:
-    from coder.bench import tables
+    from coder.bench.runner import results_csv, results_markdown
 
-    table = tables.results_markdown(outcomes)
+    table = results_markdown(outcomes)
     (directory / "table.md").write_text(table, encoding="utf-8")
-    (directory / "results.csv").write_text(tables.results_csv(outcomes), encoding="utf-8")
+    (directory / "results.csv").write_text(results_csv(outcomes), encoding="utf-8")
     print(table.partition("\n\n")[0])
     print(f"\nAll of it: {directory / 'table.md'}, results.csv (pandas.read_csv), {RUNS}, logs/")

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.runner import append_outcome, plan_jobs, read_outcomes
-from coder.bench.tables import GROUP_COLUMNS, group_outcomes, results_csv, results_markdown, wilson_interval
+from coder.bench.runner import (
+    GROUP_COLUMNS,
+    append_outcome,
+    group_outcomes,
+    plan_jobs,
+    read_outcomes,
+    results_csv,
+    results_markdown,
+    wilson_interval,
+)
 from coder.core.events import Budget
 from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome

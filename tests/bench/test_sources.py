@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.sources import make_benchmark, match_benchmark_names, read_rows
-from coder.bench.tables import write_predictions
+from coder.bench.runner import write_predictions
+from coder.bench.suites import make_benchmark, match_benchmark_names, read_rows
 from coder.core.verdict import VerdictKind
 from coder.wiring.session import RuntimeOptions as Settings
 from tests.bench.outcomes import outcome
