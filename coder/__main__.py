@@ -79,7 +79,7 @@ def _run() -> int:
 def _find_direct_call(words: list[str]) -> Callable[[], object] | None:
     """Return the call for what other agents wait for, in the words of our documents and installations."""
     if words == ["mcp", "serve"]:
-        from coder.cli.mcp import serve
+        from coder.cli.servers import serve
 
         return serve
     if words[:2] != ["hook", "run"]:

@@ -5,28 +5,22 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
 from coder.cli import (
-    acp,
     apply,
     batch,
     bench,
-    build,
-    compare,
-    completion,
-    demo,
+    explain,
     fix,
     hook,
-    locate,
     log,
     machine,
-    mcp,
+    servers,
     verify,
-    why,
 )
 from coder.cli.options import (
     LIMITS,
@@ -66,6 +60,27 @@ class CommandGroup(TyperGroup):
                 formatter.write_dl(rows, col_max=12)
 
 
+COMPLETION_VARIABLE = "_CODER_COMPLETE"
+"""Set by the script for a shell, which runs `coder` with it: what to complete is in other variables."""
+Shell = Literal["bash", "zsh", "fish"]
+
+
+def completion(ctx: typer.Context, shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> int:
+    """Print a completion script for the shell.
+
+    bash and zsh: eval "$(coder completion bash)" in the start-up file; fish: coder completion fish | source.
+    """
+    return complete(ctx.find_root().command, f"source_{shell}")
+
+
+def complete(command: Any, instruction: str) -> int:
+    """Print what an instruction of a shell asks for: its script, or what its words can be completed to."""
+    from typer.completion import completion_init, shell_complete  # type: ignore[attr-defined]
+
+    completion_init()
+    return shell_complete(command, {}, "coder", COMPLETION_VARIABLE, instruction)
+
+
 app = typer.Typer(
     name="coder",
     cls=CommandGroup,
@@ -90,19 +105,19 @@ COMMANDS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
     "Change code": {
         "fix": (fix.fix, "Fix an issue on a branch of its own, with evidence."),
         "do": (fix.do, "Make any other change, such as a feature."),
-        "build": (build.build, "Build new Python code, component by component."),
+        "build": (fix.build, "Build new Python code, component by component."),
         "ask": (fix.ask, "Answer a question about the repository, citing lines."),
         "run": (fix.run, "Run a command of your own, kept as Markdown."),
         "batch": (batch.batch, "Fix many issues, one after another or in parallel."),
-        "locate": (locate.locate, "Rank files and definitions that an issue is about."),
+        "locate": (explain.locate, "Rank files and definitions that an issue is about."),
         "resume": (fix.resume, "Go on with an earlier session."),
-        "demo": (demo.demo, "Watch a real bug being fixed; needs no model."),
+        "demo": (fix.demo, "Watch a real bug being fixed; needs no model."),
     },
     "Judge changes": {
         "verify": (verify.verify, "Judge a change, whoever made it, by its tests."),
         "review": (verify.review, "Judge a change, and have a model review it."),
-        "compare": (compare.compare, "Show what a change alters in behavior."),
-        "why": (why.why, "Find what turned a test red: a reply, a commit, a hunk."),
+        "compare": (explain.compare, "Show what a change alters in behavior."),
+        "why": (explain.why, "Find what turned a test red: a reply, a commit, a hunk."),
         "watch": (hook.watch, "Judge the uncommitted work whenever edits come to rest."),
         "hook": (hook.app, "Judge what other agents leave, and what git pushes."),
     },
@@ -116,9 +131,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
         "config": (machine.config, "Show the settings, and what they are for."),
         "models": (machine.models, "List the models that can be used."),
         "trust": (machine.trust, "Trust a repository, so that its tests may run."),
-        "completion": (completion.completion, "Print a completion script for the shell."),
-        "mcp": (mcp.app, "Serve coder, or list servers whose tools it uses (MCP)."),
-        "acp": (acp.acp, "Serve an editor as its agent (ACP)."),
+        "completion": (completion, "Print a completion script for the shell."),
+        "mcp": (servers.app, "Serve coder, or list servers whose tools it uses (MCP)."),
+        "acp": (servers.acp, "Serve an editor as its agent (ACP)."),
         "clean": (log.clean, "Show what coder stores, and delete it."),
         "bench": (bench.bench, "Run a suite of tasks and tabulate the results."),
     },
@@ -178,8 +193,8 @@ def _run_command(arguments: list[str] | None) -> object:
         print(f"coder {removed} no longer exists: {REMOVED_COMMANDS[removed]}.", file=sys.stderr)
         return 0
     command = typer.main.get_command(app)
-    if instruction := os.environ.get(completion.VARIABLE):
-        return completion.complete(command, instruction)
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        return complete(command, instruction)
     try:
         # Not `app(...)`, which ends the program with its own exit code when the reader of a pipe goes away.
         with command.make_context("coder", [*typed]) as context:

@@ -1,4 +1,4 @@
-"""`coder mcp`: coder as a server of the Model Context Protocol, and the servers whose tools it uses."""
+"""`coder mcp` and `coder acp`: coder as a server of agents or an editor, and MCP servers that it uses."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coder.cli.options import RepositoryOption, UnsafeOption
+from coder.cli.options import LIMITS, MODEL, Options, RepositoryOption, UnsafeOption, with_options
 from coder.core.errors import UserError
 from coder.repo.git import find_checkout, find_root
 
@@ -87,4 +87,23 @@ def test(name: ServerName, repo: RepositoryOption = Path()) -> int:
         size = sum(len(found.definition) for found in servers.tools)
         use = "searched when needed" if size > LISTED_CHARACTERS else "part of each request"
         print(f"{len(servers.tools)} tools, about {size // 4:,} tokens: {use}")
+    return 0
+
+
+@with_options(*MODEL, *LIMITS, "unsafe_no_sandbox")
+def acp(*, options: Options) -> int:
+    """Serve an editor over standard input and output (Agent Client Protocol): Zed, JetBrains, Neovim.
+
+    The editor starts this command. Each of its conversations works on the repository of its directory.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("acp") is None:
+        raise UserError(
+            "Editors need the package agent-client-protocol: install it beside coder, "
+            "pip install 'agent-client-protocol>=1.0.0rc3,<2'."
+        )
+    from coder.cli.editor import serve_editor
+
+    serve_editor(options.settings, unsafe=options.unsafe_no_sandbox)
     return 0
