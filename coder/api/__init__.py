@@ -10,13 +10,14 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from coder.api.results import AppliedDiff, ChangedFile, Location, Locations, Result
+from pydantic import WithJsonSchema
+
 from coder.core.attestation import Attestation, build_attestation
 from coder.core.errors import CoderError, UserError
 from coder.core.events import PhaseEntered, Stop, ToolStreamed
-from coder.core.values import Suspect, SuspectRanking
+from coder.core.values import Suspect, SuspectRanking, Value
 from coder.core.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
@@ -51,6 +52,84 @@ STOP_SECONDS = 0.1
 """Interval in which a request to stop is noticed."""
 ERRORS: dict[int, type[CoderError]] = {1: CoderError, 2: UserError}
 """Exceptions by the exit codes of sessions that failed."""
+
+
+class Result(Value):
+    """The outcome of `fix` or `verify`."""
+
+    session: str
+    """Id of the session, as `coder log show` takes it."""
+    label: str
+    """PROVEN, FIXED, PASSING, NOT FIXED, BROKEN, NOT TESTED, GAVE UP or LIMIT; `stopped` if it was
+    interrupted."""
+    exit_code: int
+    """Exit code that the command line ends with."""
+    summary: str
+    """One sentence that explains the outcome."""
+    report: str
+    """The evidence for a verdict; without one, what was tried and is suspected. Markdown."""
+    verdict: Verdict | None = None
+    """None if nothing was judged."""
+    evidence: Attestation | None = None
+    """The verdict with everything needed to check it again; None if nothing was judged."""
+    diff: str = ""
+    """The delivered fix, or the change that was judged."""
+    branch: str = ""
+    """Branch of a delivered fix; empty if nothing was written to the repository."""
+    commit: str = ""
+    """Commit of a delivered fix."""
+    model: str = ""
+    """The model that worked; `no model` is the built-in engine, or no change was to be made."""
+
+    @property
+    def is_proven(self) -> bool:
+        """True if the verdict is PROVEN: FIXED, examined to the end, with nothing left to look at."""
+        return self.verdict is not None and self.verdict.kind is VerdictKind.PROVEN
+
+
+class Location(Value):
+    """A file, or a definition in it, that an issue may be about."""
+
+    path: str
+    """Relative to the tree."""
+    name: str = ""
+    """Qualified name of the definition, such as `Box.size`; empty for a file."""
+    line: int = 0
+    """Line of the definition, from 1; 0 for a file."""
+    reasons: tuple[str, ...] = ()
+    """Only for the likeliest few."""
+
+
+class Locations(Value):
+    """Places that an issue may be about, likeliest first."""
+
+    files: tuple[Location, ...] = ()
+    definitions: tuple[Location, ...] = ()
+
+
+class ChangedFile(Value):
+    """A file that a diff changes."""
+
+    path: str
+    """Relative to the root; the new name of a renamed file."""
+    kind: Literal["changed", "new", "deleted", "renamed"]
+    renamed_from: str = ""
+    added: int = 0
+    """Number of added lines."""
+    removed: int = 0
+    """Number of removed lines."""
+
+
+class AppliedDiff(Value):
+    """The changes that a diff makes to files."""
+
+    root: Annotated[Path, WithJsonSchema({"type": "string"})]  # clients warn of pydantic's format `path`
+    """Directory that the paths are relative to."""
+    files: tuple[ChangedFile, ...]
+    done: tuple[str, ...] = ()
+    """`path: hunk N` for each hunk that its file had already."""
+    syntax_errors: tuple[str, ...] = ()
+    """`path:line: message` for each Python file that no longer parses."""
 
 
 def verify(

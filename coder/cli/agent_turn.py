@@ -10,7 +10,7 @@ from coder.hooks.agents import SECONDS, Agent
 from coder.hooks.judging import answer_agent
 
 if TYPE_CHECKING:
-    from coder.api.results import Result
+    from coder.api import Result
     from coder.hooks.judging import Judge
 
 MARGIN_SECONDS = 60.0

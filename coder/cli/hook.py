@@ -23,7 +23,7 @@ from coder.core.text import sanitize_text
 from coder.repo.git import find_checkout, find_git
 
 if TYPE_CHECKING:
-    from coder.api.results import Result
+    from coder.api import Result
     from coder.hooks.agents import Agent
 
 app = typer.Typer(

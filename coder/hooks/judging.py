@@ -14,7 +14,7 @@ from coder.repo.git import state_lock
 from coder.repo.history import PushedBranch, WorkTreeState, find_pushed_branches, read_work_tree
 
 if TYPE_CHECKING:
-    from coder.api.results import Result
+    from coder.api import Result
 
 Judge = Callable[..., "Result"]
 Answer = dict[str, str]

@@ -456,10 +456,8 @@ class EditorSession:
             options = [(name, name, kind) for name, kind in zip(trust.options, kinds, strict=True)]
             call = _ask(f"{self.id}:trust", trust.text, [_content(trust.details)])
             choice = await self._choose(call, _options(options)) or trust.decline
-            if choice == trust.decline and not trust.can_decline:
+            if not await asyncio.to_thread(trust.settle, choice):
                 raise UserError(f"{self.repository.root} is not trusted: nothing was run. See: coder trust")
-            if choice != trust.decline:
-                await asyncio.to_thread(trust.trust, choice == services.TRUST_ALWAYS)
         self._is_opened = True
 
     async def _perform(self, running: RunningSession) -> None:

@@ -24,7 +24,7 @@ from coder.ui.tui.commands import (
     custom_purposes,
     interpret,
 )
-from coder.ui.tui.services import TRUST_ALWAYS, Services, TrustQuestion, UserRequest
+from coder.ui.tui.services import Services, UserRequest
 
 
 class Dialogue:
@@ -70,8 +70,10 @@ class Dialogue:
         """
         opened = await asyncio.to_thread(self._services.open)
         self._print(opened.notices)
-        if opened.trust is not None and not await self._ask_for_trust(opened.trust):
-            return
+        if (trust := opened.trust) is not None:
+            choice = await self._ask_user(f"{trust.text}\n{trust.details}", trust.options)
+            if not await asyncio.to_thread(trust.settle, choice):
+                return
         await self._introduce()
         if opened.initial_log is not None:
             self.newest_log = opened.initial_log
@@ -191,13 +193,6 @@ class Dialogue:
             return None
         self._discard_input()
         return await self._read_line(prompt)
-
-    async def _ask_for_trust(self, trust: TrustQuestion) -> bool:
-        choice = await self._ask_user(f"{trust.text}\n{trust.details}", trust.options)
-        if choice == trust.decline:
-            return trust.can_decline
-        await asyncio.to_thread(trust.trust, choice == TRUST_ALWAYS)
-        return True
 
     async def _ask_user(self, text: str, options: tuple[str, ...]) -> str:
         """Ask a question that no session asks; the last option is the safe one."""

@@ -123,10 +123,9 @@ class CoderApp(KeyedApp[None]):
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
-        from coder.ui.tui.asking import ask_for_trust
-
         self.bell()
-        if await ask_for_trust(self, trust):
+        choice = await self._ask_user(f"{trust.text}\n\n{trust.details}", trust.options)
+        if await asyncio.to_thread(trust.settle, choice):
             self.conversation.is_open.set()
         else:
             self.exit()
@@ -247,7 +246,7 @@ class CoderApp(KeyedApp[None]):
             self.conversation.end()
 
     async def _ask_user(self, question: str, options: tuple[str, ...]) -> str:
-        from coder.ui.tui.asking import ask_user
+        from coder.ui.tui.dialogs import ask_user
 
         return await ask_user(self, question, options=options)
 

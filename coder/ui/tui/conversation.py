@@ -22,7 +22,7 @@ from coder.ui.tui.transcript import StatusBar, Transcript
 if TYPE_CHECKING:
     from coder.core.events import Record, SessionCommand
     from coder.session.log import EventLog, RunningSession
-    from coder.ui.tui.asking import QuestionQueue
+    from coder.ui.tui.dialogs import QuestionQueue
     from coder.ui.tui.narrator import Narrator
 
 GREETING = (
@@ -197,7 +197,7 @@ class ConversationScreen(Screen[None]):
         Raises:
             CoderError: there is nothing to go back to.
         """
-        from coder.ui.tui.asking import go_back
+        from coder.ui.tui.dialogs import go_back
 
         left = self.session_id
         point = await go_back(self.app, self._services, left, text)
@@ -227,7 +227,7 @@ class ConversationScreen(Screen[None]):
     async def _perform(self, running: "RunningSession", *, can_continue: bool) -> None:
         """Run a session to its end, and show all of it."""
         from coder.session.log import run_and_follow
-        from coder.ui.tui.asking import QuestionQueue
+        from coder.ui.tui.dialogs import QuestionQueue
 
         self._session = running
         asking = QuestionQueue(self.app, running.send, self._alert)

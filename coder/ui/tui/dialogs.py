@@ -1,21 +1,30 @@
-"""Screens that ask or tell something above the conversation."""
+"""Screens that ask or tell something above the conversation, and the answers that they return."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from coder.core.events import REFUSE, QuestionAsked
+from coder.core import events
+from coder.core.errors import UserError
+from coder.core.events import REFUSE, QuestionAsked, Restore
 from coder.core.notes import Plan
 from coder.core.plan import format_plan, parse_plan
-from coder.core.text import sanitize_text
+from coder.core.text import sanitize_text, shorten_line
+from coder.core.values import HunkDecisions
 from coder.ui.tui.commands import help_lines
-from coder.ui.tui.keys import Dialog, KeyBindings, find_key_bindings
+from coder.ui.tui.keys import Dialog, KeyBindings, VimScroll, find_key_bindings
+from coder.ui.tui.review import ReviewScreen
+
+if TYPE_CHECKING:
+    from coder.session.log import EventLog
+    from coder.ui.tui.services import Services
 
 MOST_NUMBERS = 9
 
@@ -235,24 +244,6 @@ class PlanScreen(Dialog[PlanDecision]):
         self.query_one("#outcome", Static).set_class(wrong, "wrong").update(text)
 
 
-class VimScroll(VerticalScroll):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "go_to_end(0)", "first", show=False, id="first_hunk"),
-        Binding("G", "go_to_end(-1)", "last", show=False, id="last_hunk"),
-        Binding("ctrl+d", "scroll_half(1)", "half a page down", show=False, id="half_page_down"),
-        Binding("ctrl+u", "scroll_half(-1)", "half a page up", show=False, id="half_page_up"),
-    ]
-
-    def action_go_to_end(self, place: int) -> None:
-        """Go to the first entry, or to the last one; to the end of the text if there are no entries."""
-        if entries := [child for child in self.children if child.can_focus]:
-            entries[place].focus()
-        (self.scroll_end if place else self.scroll_home)(animate=False)
-
-    def action_scroll_half(self, direction: int) -> None:
-        self.scroll_relative(y=direction * self.size.height // 2, animate=False)
-
-
 class HelpText(VimScroll):
     """Scrolls line by line as well."""
 
@@ -277,3 +268,115 @@ class HelpScreen(ModalScreen[None]):
         with HelpText(id="help"):
             yield Static("\n".join(self._lines), markup=False)
         yield Static("up, down scroll · esc close", id="keys", markup=False)
+
+
+AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
+
+
+async def ask_user(app: App[Any], text: str, *, options: tuple[str, ...]) -> str:
+    """Ask a question that no session asks, from a worker; the last option is the safe one."""
+    question = events.QuestionAsked(question="interface", text=text, options=options, default=options[-1])
+    return (await app.push_screen_wait(QuestionScreen(question))).option
+
+
+class QuestionQueue:
+    """Open questions of one session; the first is on the screen."""
+
+    def __init__(
+        self, app: App[Any], send: Callable[[events.SessionCommand], None], alert: Callable[[], None]
+    ) -> None:
+        """Take `alert`, which calls the user."""
+        self._app = app
+        self._send = send
+        self._alert = alert
+        self._open: dict[str, AnyQuestionScreen] = {}
+
+    def handle_event(self, event: events.Event) -> None:
+        """Show the question that an event asks, or close the one that it answers."""
+        match event:
+            case events.QuestionAsked(question=question):
+                self._ask(question, QuestionScreen(event))
+            case events.ReviewAsked(question=question):
+                self._ask(question, ReviewScreen(event))
+            case events.PlanAsked(question=question, plan=plan):
+                self._ask(question, PlanScreen(plan))
+            case (
+                events.QuestionAnswered(question=question)
+                | events.PlanAnswered(question=question)
+                | events.ReviewAnswered(question=question)
+            ):
+                self._close(question)
+
+    def close(self) -> None:
+        """Close all questions, because nothing waits for an answer any more."""
+        for question in reversed([*self._open]):
+            self._close(question)
+
+    def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
+        self._open[question] = screen
+        if len(self._open) == 1:
+            self._alert()
+            self._show(question, screen)
+
+    def _show(self, question: str, screen: AnyQuestionScreen) -> None:
+        def send_answer(result: ChosenOption | HunkDecisions | PlanDecision | None) -> None:
+            self._open.pop(question, None)
+            if isinstance(result, ChosenOption):
+                self._send(events.Answer(question=question, **result._asdict()))
+            elif isinstance(result, PlanDecision):
+                self._send(events.Amend(question=question, plan=result.plan))
+            elif result is not None:
+                self._send(events.Decide(question=question, **dict(result)))
+            if self._open:
+                self._show(*next(iter(self._open.items())))
+
+        self._app.push_screen(screen, send_answer)
+
+    def _close(self, question: str) -> None:
+        screen = self._open.pop(question, None)
+        if screen is not None and screen.is_attached:
+            screen.pop_until_active()
+            screen.dismiss()
+
+
+PARTS: dict[str, Restore] = {
+    "code and conversation": "both",
+    "conversation only": "conversation",
+    "code only": "code",
+}
+STAY = "stay here"
+TEXT_CHARACTERS = 60
+
+
+async def go_back(
+    app: App[Any], services: "Services", session: str, typed: str
+) -> "tuple[EventLog, str] | None":
+    """Store the point before a request that the user types or chooses; return its log, and a sentence.
+
+    Call it from a worker. None: the user stays.
+
+    Raises:
+        CoderError: there is nothing to go back to, or what is typed is no number of a request.
+    """
+    if not session:
+        raise UserError("There is nothing to go back to yet.")
+    requests = await asyncio.to_thread(services.list_requests, session)
+    if typed and not (typed.isdecimal() and 1 <= int(typed) <= len(requests)):
+        raise UserError(f"There is no request {typed}: this conversation has {len(requests)}.")
+    request = int(typed) if typed else await _choose_request(app, requests)
+    if request is None:
+        return None
+    part = await ask_user(app, f"What goes back to before request {request}?", options=(*PARTS, STAY))
+    if part == STAY:
+        return None
+    stored, sentence = await asyncio.to_thread(services.go_back, session, request, PARTS[part])
+    return await asyncio.to_thread(services.load_session, stored), sentence
+
+
+async def _choose_request(app: App[Any], requests: Sequence[str]) -> int | None:
+    lines = [
+        f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
+        for number, text in enumerate(requests, start=1)
+    ]
+    line = await ask_user(app, "Go back to before which request?", options=(*lines, STAY))
+    return None if line == STAY else int(line.split()[0])

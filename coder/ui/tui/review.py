@@ -20,9 +20,8 @@ from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, firs
 from coder.core.verdict import Verdict
 from coder.core.verdict_summary import lines_of_examples
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
-from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import render_hunk
-from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, find_key_bindings
+from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, VimScroll, find_key_bindings
 
 ReviewPurpose = Literal["deliver", "read"]
 """To deliver what is accepted, or to look at it only."""

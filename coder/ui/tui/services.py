@@ -34,6 +34,13 @@ class TrustQuestion(NamedTuple):
     def options(self) -> tuple[str, ...]:
         return TRUST_ONCE, TRUST_ALWAYS, self.decline
 
+    def settle(self, choice: str) -> bool:
+        """Trust as the user has chosen among the options; return whether the work goes on."""
+        if choice == self.decline:
+            return self.can_decline
+        self.trust(choice == TRUST_ALWAYS)
+        return True
+
 
 class OpenedRepository(NamedTuple):
     """Facts about the repository that are only known once it has been opened."""

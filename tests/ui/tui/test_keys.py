@@ -8,8 +8,8 @@ from coder.core.errors import UserError
 from coder.core.events import Amend, Answer, Decide
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.conversation import ConversationScreen
-from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
-from coder.ui.tui.keys import BINDINGS, KeyedApp, describe_unknown_bindings, read_key_bindings
+from coder.ui.tui.dialogs import AnswerList, PlanScreen
+from coder.ui.tui.keys import BINDINGS, KeyedApp, VimScroll, describe_unknown_bindings, read_key_bindings
 from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, ReviewScreen
 from tests.ui.tui import story
 from tests.ui.tui.fakes import stage
