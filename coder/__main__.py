@@ -4,7 +4,6 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
@@ -67,33 +66,9 @@ def _run() -> int:
         from coder.cli.tui import run_tui
 
         return report_errors(lambda: run_tui(flags={}))
-    if call := _find_direct_call(sys.argv[1:]):
-        from coder.cli.running import report_errors
-
-        return report_errors(call)
     from coder.cli.app import run_command_line
 
     return run_command_line()
-
-
-def _find_direct_call(words: list[str]) -> Callable[[], object] | None:
-    """Return the call for what other agents wait for, in the words of our documents and installations."""
-    if words == ["mcp", "serve"]:
-        from coder.cli.servers import serve
-
-        return serve
-    if words[:2] != ["hook", "run"]:
-        return None
-    import re
-
-    form = r"(claude|codex|gemini|qwen)(?: (--unsafe-no-sandbox))?"
-    if not (match := re.fullmatch(form, " ".join(words[2:]))):
-        return None
-    from coder.cli.agent_turn import answer_event
-    from coder.hooks.agents import AGENTS
-
-    name, unsafe = match.groups("")
-    return lambda: answer_event(AGENTS[name], unsafe_no_sandbox=bool(unsafe))
 
 
 def _open_missing_streams() -> None:

@@ -1,11 +1,14 @@
 """`coder hook`: have coder judge what other coding agents leave, and what git pushes."""
 
+import json
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -19,7 +22,7 @@ from coder.cli.options import (
     with_options,
 )
 from coder.core.errors import CoderError, UserError
-from coder.core.text import sanitize_text
+from coder.core.text import parse_json, sanitize_text
 from coder.repo.git import find_checkout, find_git
 
 if TYPE_CHECKING:
@@ -117,10 +120,54 @@ def run(
     """
     if owner == "git":
         return _judge_push(remote=(arguments or [""])[0], unsafe_no_sandbox=unsafe_no_sandbox)
-    from coder.cli.agent_turn import answer_event
-    from coder.hooks.agents import AGENTS
+    return _answer_event(owner, unsafe_no_sandbox=unsafe_no_sandbox)
 
-    return answer_event(AGENTS[owner], unsafe_no_sandbox=unsafe_no_sandbox)
+
+def _answer_event(owner: str, *, unsafe_no_sandbox: bool) -> int:
+    """Read an agent's event from standard input and print the answer as JSON; return the exit code."""
+    from coder.hooks.agents import AGENTS
+    from coder.hooks.judging import answer_agent
+
+    agent = AGENTS[owner]
+    try:
+        event = parse_json(sys.stdin.read())
+    except ValueError:
+        event = None
+    if not isinstance(event, dict):
+        print("coder hook run reads an agent's event, a JSON object, from standard input.", file=sys.stderr)
+        return 1  # not 2, by which agents mean a refusal
+    answer = answer_agent(
+        agent,
+        event,
+        judge=partial(_judge_turn, unsafe_no_sandbox=unsafe_no_sandbox),
+        project=os.environ.get(agent.project_variable, ""),
+    )
+    if answer:
+        print(json.dumps({name: sanitize_text(text) for name, text in answer.items()}))
+    if message := answer.get("systemMessage"):
+        print(sanitize_text(message), file=sys.stderr)  # not all agents show the message without an interface
+    return 0
+
+
+MARGIN_SECONDS = 60.0
+"""A check ends so long before the time limit of its hook."""
+
+
+def _judge_turn(**change: Any) -> "Result":
+    """Judge in time for the hook's limit, and end in order when the agent stops the hook."""
+    from coder import api  # which takes long to load, and only a change is judged
+    from coder.cli.running import clean_up_if_killed, end_on_signals
+    from coder.hooks.agents import SECONDS
+
+    stop = Event()
+    timer = Timer(SECONDS - MARGIN_SECONDS, stop.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        with clean_up_if_killed(), end_on_signals(stop.set):
+            return api.verify(**change, in_turn=True, stop=stop)
+    finally:
+        timer.cancel()
 
 
 def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
