@@ -5,7 +5,6 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.values import Patch
-from coder.repo.delivery import INTENT_FILE
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_candidate, open_session_repository
@@ -80,9 +79,7 @@ def test_whole_session_touches_nothing_of_user(root: Path, tmp_path: Path) -> No
     assert fingerprint(root) == before
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert not (root / ".git" / "worktrees").exists()
-    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == [
-        tmp_path / "sessions" / "20260101-abc123" / INTENT_FILE
-    ]
+    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == []
 
 
 def test_partial_checkout_takes_rest_from_base(root: Path) -> None:
