@@ -18,7 +18,6 @@ from coder.core.verdict import (
     Cause,
     Counts,
     DeniedResource,
-    LineCoverage,
     MutationReport,
     TargetKind,
     TestResult,
@@ -50,31 +49,20 @@ class Row(NamedTuple):
         return f"{self.name:<9}{self.text}".rstrip()
 
 
-def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]:
-    """Return rows: verdict, tests that changed, behavior, what is open, runs, place of the evidence."""
-    return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
+def summary_text(verdict: Verdict, *, session: str = "") -> str:
+    """Return lines: verdict, tests that changed, behavior, what is open, runs, place of the evidence."""
+    rows = (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
+    return "\n".join(row.line for row in rows)
 
 
 def evidence_rows(
-    verdict: Verdict,
-    *,
-    session: str = "",
-    has_seconds: bool = True,
-    change: str = "",
-) -> tuple[Row, ...]:
-    """Return the rows below the verdict itself; those that would say nothing are absent.
+    verdict: Verdict, *, session: str = "", has_seconds: bool = True, change: str = ""
+) -> Iterator[Row]:
+    """Yield the rows below the verdict itself; those that would say nothing are absent.
 
     They tell how long it took, unless another line does, without `has_seconds`. `change` is what
     `coder verify` is given to judge the change again: nothing for uncommitted work.
     """
-    return tuple(_rows(verdict, session=session, has_seconds=has_seconds, change=change))
-
-
-def summary_text(verdict: Verdict, *, session: str = "") -> str:
-    return "\n".join(row.line for row in summarize_verdict(verdict, session=session))
-
-
-def _rows(verdict: Verdict, *, session: str, has_seconds: bool, change: str) -> Iterator[Row]:
     if verdict.broken:
         yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
     elif verdict.still_red:
@@ -85,8 +73,8 @@ def _rows(verdict: Verdict, *, session: str, has_seconds: bool, change: str) -> 
             yield Row("" if number else "red", line)
         yield from (Row("", found.text) for found in verdict.findings if found.rule == "edited-red")
     elif verdict.targets:
-        kinds = describe_proof(verdict)
-        yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
+        kinds = f" ({kinds})" if (kinds := describe_proof(verdict)) else ""
+        yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{kinds}")
     yield from _measured_rows(verdict)
     failing = [found.text for found in verdict.findings if found.rule in ("flaky", "old-failure")]
     yield from (Row("failing", line) for line in failing)
@@ -126,12 +114,7 @@ def _measured_rows(verdict: Verdict) -> Iterator[Row]:
         for number, line in enumerate(lines):
             yield Row("" if number else "behavior", line)
     if coverage and coverage.missing and not is_unrun:
-        yield Row("untested", describe_untested_lines(coverage))
-
-
-def describe_untested_lines(coverage: LineCoverage) -> str:
-    """Return which changed lines no test that ran executes, as a sentence without its full stop."""
-    return f"no test that ran runs {join_first(coverage.missing, PLACES_SHOWN)}"
+        yield Row("untested", f"no test that ran runs {join_first(coverage.missing, PLACES_SHOWN)}")
 
 
 def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str] = ()) -> tuple[str, ...]:
@@ -392,10 +375,6 @@ def format_counts(counts: Counts, denied: Sequence[DeniedResource] = ()) -> str:
     return (
         ", ".join(f"{numbers[field]} {name}" for field, name in names.items() if numbers[field]) or "no tests"
     )
-
-
-def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
 
 
 LONGEST_SUMMARY = 4000

@@ -17,11 +17,6 @@ class Language:
     grammar: str = "language"
     """The package's function that returns it."""
 
-    @property
-    def definition_query(self) -> str:
-        """The part of the query that finds definitions, each on a line of its own."""
-        return "\n".join(line for line in self.query.split("\n") if "@name" in line)
-
 
 PYTHON = """
 (class_definition name: (_) @name) @class

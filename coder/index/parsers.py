@@ -87,7 +87,7 @@ class FileFacts:
 
 
 def parse_facts(path: str, text: str) -> FileFacts:
-    if _is_minified(text):
+    if len(text) > MINIFIED_LINE_LENGTH * (text.count("\n") + 1):
         return FileFacts()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
         return grammar_facts(language, text)
@@ -97,15 +97,7 @@ def parse_facts(path: str, text: str) -> FileFacts:
 @lru_cache(maxsize=32)
 def definitions(path: str, text: str) -> tuple[Definition, ...]:
     """Return the definitions of a file in source order; broken code is parsed as far as possible."""
-    if _is_minified(text):
-        return ()
-    if language := LANGUAGES.get(path.rpartition(".")[2]):
-        return grammar_definitions(language, text)
-    return plain_definitions(text)
-
-
-def _is_minified(text: str) -> bool:
-    return len(text) > MINIFIED_LINE_LENGTH * (text.count("\n") + 1)
+    return parse_facts(path, text).definitions
 
 
 def identifier_lines(code: str, keywords: frozenset[str]) -> dict[str, list[int]]:
@@ -160,7 +152,7 @@ def grammar_facts(language: Language, text: str) -> FileFacts:
     imports: list[Import] = []
     bases: list[tuple[int, str]] = []
     code = bytearray(data)
-    for captures in _matches(language, language.query, data):
+    for captures in _matches(language, data):
         if "blank" in captures:
             _blank(code, captures["blank"])
         elif "code" in captures:
@@ -183,17 +175,11 @@ def grammar_facts(language: Language, text: str) -> FileFacts:
     )
 
 
-def grammar_definitions(language: Language, text: str) -> tuple[Definition, ...]:
-    """Parse only the definitions, which takes half the time."""
-    captures = _matches(language, language.definition_query, text.encode("utf-8", "replace"))
-    return _definitions(_scope_definitions(captures), text, is_python=language is LANGUAGES["py"])
-
-
-def _matches(language: Language, query: str, data: bytes) -> "Iterator[Captures]":
+def _matches(language: Language, data: bytes) -> "Iterator[Captures]":
     from tree_sitter import Parser, QueryCursor
 
     tree = Parser(load_grammar(language)).parse(data)
-    return (captures for _, captures in QueryCursor(_query(language, query)).matches(tree.root_node))
+    return (captures for _, captures in QueryCursor(_query(language)).matches(tree.root_node))
 
 
 @cache
@@ -204,10 +190,10 @@ def load_grammar(language: Language) -> "Grammar":
 
 
 @cache
-def _query(language: Language, query: str) -> "Query":
+def _query(language: Language) -> "Query":
     from tree_sitter import Query
 
-    return Query(load_grammar(language), query)
+    return Query(load_grammar(language), language.query)
 
 
 @cache

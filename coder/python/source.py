@@ -291,48 +291,29 @@ def refers_to_any(node: ast.AST, names: Collection[str]) -> bool:
 def dump_node(node: ast.AST) -> str:
     """Return a text of a syntax tree, without positions: equal for equal code.
 
-    It is the same in every version of Python, unlike that of `ast.dump`, and however deep a node nests
-    (a chain of 900 `elif`). Fields that have their default, None, are left out.
+    Unlike `ast.dump` it takes a node however deep it nests (a chain of 900 `elif`).
     """
     parts: list[str] = []
     remaining: list[Any] = [node]
     while remaining:
-        item = remaining.pop()
-        if isinstance(item, str):
-            parts.append(item)
-        else:
-            pieces = _dump_list(item) if isinstance(item, list) else _dump_fields(item)
-            remaining += reversed(pieces)
+        match remaining.pop():
+            case ast.AST() as inner:
+                parts.append(f"{type(inner).__name__}(")
+                remaining.append(")")
+                values = ((name, getattr(inner, name, None)) for name in reversed(inner._fields))
+                for name, value in values:
+                    if value is not None:
+                        remaining += (_dump_part(value), f" {name}=")
+            case list() as items:
+                parts.append("[")
+                remaining += ("]", *map(_dump_part, reversed(items)))
+            case text:
+                parts.append(text)
     return "".join(parts)
 
 
-_INNER = (ast.AST, list)
-
-
-def _dump_list(items: list[Any]) -> list[Any]:
-    """Return the texts of a list, and among them the nodes whose texts are still to be made."""
-    pieces: list[Any] = ["["]
-    for item in items:
-        pieces += (item if isinstance(item, _INNER) else repr(item), ", ")
-    if items:
-        pieces.pop()
-    return [*pieces, "]"]
-
-
-def _dump_fields(node: ast.AST) -> list[Any]:
-    """Return the texts of a node, and among them the nodes and lists whose texts are still to be made."""
-    kind = type(node)
-    pieces: list[Any] = [f"{kind.__name__}("]
-    separator = ""
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if value is not None or getattr(kind, name, ...) is not None:
-            if isinstance(value, _INNER):
-                pieces += (f"{separator}{name}=", value)
-            else:
-                pieces.append(f"{separator}{name}={value!r}")
-            separator = ", "
-    return [*pieces, ")"]
+def _dump_part(value: Any) -> Any:
+    return value if isinstance(value, ast.AST | list) else f"{value!r},"
 
 
 @contextmanager

@@ -85,15 +85,11 @@ def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> NewCommi
     return brought
 
 
-def find_missing(git: Git, commits: Sequence[str]) -> list[str]:
-    """Return the delivered commits that exist and whose change HEAD lacks."""
-    return [commit for commit in commits if git.resolve_commit(commit) and not has_change(git, commit)]
-
-
 def _stack_commits(git: Git, commits: Sequence[str], *, head: str, signed: bool = False) -> str:
     """Return HEAD with delivered commits on top, as copies where the parent differs; no ref points to it."""
     *earlier, newest = commits
-    for commit in (*find_missing(git, earlier), newest):
+    missing = (old for old in earlier if git.resolve_commit(old) and not has_change(git, old))
+    for commit in (*missing, newest):
         is_next = delivery_base(git, commit) == head
         head = commit if is_next else _make_unverified_copy(git, commit, head=head, signed=signed)
     return head

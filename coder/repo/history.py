@@ -381,7 +381,6 @@ class WorkTreeState:
         branch or a rebase, the uncommitted work of then is merged onto the newest common commit; where that
         conflicts, or git has pruned it, the common commit itself is returned.
         """
-
         base = self.find_base(head)
         if commit == head or self.git.resolve_commit(commit) is None:
             return base
@@ -392,14 +391,10 @@ class WorkTreeState:
 
     def changed_paths(self, commit: str) -> tuple[str, ...]:
         """Return the paths whose content differs from a commit, sorted."""
-        from coder.repo.worktrees import changed_paths
-
         return changed_paths(self.git, old=commit, new=self.tree)
 
     def lost_paths(self, *, head: str, commit: str) -> tuple[str, ...]:
         """Return the paths whose uncommitted work of `commit`, made on top of `head`, was undone since."""
-        from coder.repo.worktrees import changed_paths
-
         uncommitted = changed_paths(self.git, old=head, new=commit)
         changed = {*self.changed_paths(commit)} - {*self.changed_paths(head)}
         return tuple(path for path in uncommitted if path in changed)

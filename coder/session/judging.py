@@ -506,11 +506,6 @@ def summarize_attempt(run: CandidateRun) -> str:
     return f"{idea}\n{diff}\n{failure[:FAILURE_CHARACTERS]}"
 
 
-def is_abandoned(run: CandidateRun) -> bool:
-    """Tell whether the newest note gives up."""
-    return has_given_up(*run.own)
-
-
 def has_deliverable_change(run: CandidateRun) -> bool:
     """Tell whether the newest verdict allows delivery."""
     newest = newest_verdict(*run.own)
@@ -524,7 +519,7 @@ def is_repairable(run: CandidateRun) -> bool:
         newest is not None
         and not newest.is_deliverable
         and newest.kind is not VerdictKind.NOT_TESTED
-        and not is_abandoned(run)
+        and not has_given_up(*run.own)
     )
 
 
@@ -556,12 +551,6 @@ async def has_unjudged_source(run: CandidateRun) -> bool:
 def has_source(patch: Patch) -> bool:
     """Tell whether the patch changes any file that is not a test."""
     return any(not is_test_path(path) for path in patch.paths)
-
-
-def log_diagnoses(run: CandidateRun) -> None:
-    """Log the cause of each failure signature of the newest verdict."""
-    for diagnosis in newest_diagnoses(run):
-        run.log.append(diagnosis)
 
 
 def newest_diagnoses(run: CandidateRun) -> tuple[Diagnosed, ...]:

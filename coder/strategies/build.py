@@ -24,6 +24,7 @@ from coder.patching.plan import ConfinedTree
 from coder.python.source import (
     SOURCE_DIRECTORIES,
     defined_names,
+    is_docstring,
     module_of_path,
     parse_module,
     split_lines,
@@ -270,12 +271,8 @@ async def describe_repository(run: CandidateRun) -> str:
 
 
 async def _open_plan(run: CandidateRun) -> str:
-    return render_prompt(
-        "build_plan",
-        task=run.task,
-        instructions=run.instructions,
-        look=await describe_repository(run),
-    )
+    look = await describe_repository(run)
+    return render_prompt("build_plan", task=run.task, instructions=run.instructions, look=look)
 
 
 async def _settle_plan(_run: CandidateRun, state: PhaseState) -> Note | str | None:
@@ -523,23 +520,16 @@ def _review_phase(plan: Plan) -> PhaseSpec:
         )
 
     async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
-        note = state.note
-        if isinstance(note, Findings) and not note.approve and not _flags_component(plan, note):
-            return (
-                "Name what must change: findings of severity blocker or major, each with the path of a "
-                "component or of its tests. If there is none, approve."
-            )
-        return note
+        if isinstance(state.note, Findings) and not state.note.approve:
+            weighty = [finding for finding in state.note.findings if finding.severity != "minor"]
+            if not group_findings(plan.components, weighty):
+                return (
+                    "Name what must change: findings of severity blocker or major, each with the path of a "
+                    "component or of its tests. If there is none, approve."
+                )
+        return state.note
 
     return PhaseSpec(phase=REVIEW, opening=opening, settle=settle)
-
-
-def _flags_component(plan: Plan, findings: Findings) -> bool:
-    return bool(
-        group_findings(
-            plan.components, [finding for finding in findings.findings if finding.severity != "minor"]
-        )
-    )
 
 
 def _render_sources(components: Sequence[Component], tree: Path) -> str:
@@ -579,7 +569,7 @@ class _Merger:
         tree = parse_module(text)
         removed: list[ast.stmt] = []
         for node in tree.body:
-            if _is_docstring(node, tree) or _is_main_guard(node, text):
+            if (node is tree.body[0] and is_docstring(node)) or _is_main_guard(node, text):
                 removed.append(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 removed.append(node)
@@ -695,10 +685,6 @@ def _own_import(
 def _statement(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
     single = ast.ImportFrom(node.module, [alias], node.level) if isinstance(node, ast.ImportFrom) else None
     return ast.unparse(single or ast.Import([alias]))
-
-
-def _is_docstring(node: ast.stmt, tree: ast.Module) -> bool:
-    return node is tree.body[0] and ast.get_docstring(tree) is not None
 
 
 def _is_main_guard(node: ast.stmt, text: str) -> bool:

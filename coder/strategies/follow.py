@@ -14,6 +14,7 @@ from coder.core.state import (
     candidate_notes,
     candidate_records,
     candidate_verdicts,
+    has_given_up,
     named_tests,
     newest_reply,
     newest_verdict,
@@ -47,10 +48,8 @@ from coder.session.judging import (
     attempts_left,
     excluded_tests,
     has_source,
-    is_abandoned,
     is_settled,
     judge_change,
-    log_diagnoses,
     measure_baseline,
     newest_diagnoses,
     offer_missing_packages,
@@ -159,7 +158,8 @@ async def run_verify_phase(run: CandidateRun, attempt: int) -> PhaseOutcome | No
     if verdict.is_deliverable:
         is_open = run.task.mode == "fix" and not is_settled(run)
         return "passing" if is_open and not was_asked_for_more(run) else True
-    log_diagnoses(run)
+    for diagnosis in newest_diagnoses(run):
+        run.log.append(diagnosis)
     return False if attempts_left(run) >= 1 else "spent"
 
 
@@ -177,7 +177,7 @@ def run_in_sequence(*strategies: Strategy) -> Strategy:
     async def strategy(run: CandidateRun) -> Candidate:
         for part in strategies:
             run = run.on(await part(run))
-            if is_abandoned(run) or is_settled(run) or not candidate_notes(*run.own):
+            if has_given_up(*run.own) or is_settled(run) or not candidate_notes(*run.own):
                 break
         return run.candidate
 

@@ -44,8 +44,7 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
                 plan = plan.model_copy(update={"steps": remaining_steps})
                 if run.task.plan is None:
                     phase = judging_phase(run.candidate, step, remaining_steps, result)
-                    revision = await run_phase(planner_context.on(planner), phase, 1)
-                    plan = revision if isinstance(revision, GiveUp) else revise_plan(plan, revision)
+                    plan = revise_plan(plan, await run_phase(planner_context.on(planner), phase, 1))
                 continue
             else:
                 await finish(run)
@@ -88,9 +87,11 @@ async def execute_step(run: CandidateRun, plan: Plan, *, previous_failure: str) 
     return (await check_step(run, step))._replace(before=before)
 
 
-def revise_plan(plan: Plan, revision: Note | None) -> Plan:
-    """Return the rest of a plan as the planner revised it; unchanged if it names no steps."""
-    return revision if isinstance(revision, Plan) and revision.steps else plan
+def revise_plan(plan: Plan, revision: Note | None) -> Plan | GiveUp:
+    """Return what is left of a plan as the planner revised it; unchanged if it names no steps."""
+    if isinstance(revision, GiveUp) or (isinstance(revision, Plan) and revision.steps):
+        return revision
+    return plan
 
 
 def fork_planner(run: CandidateRun) -> Candidate:

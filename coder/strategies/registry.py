@@ -4,10 +4,10 @@ from typing import Literal
 
 from coder.core.events import StrategyChosen
 from coder.core.notes import Sites
-from coder.core.state import candidate_notes
+from coder.core.state import candidate_notes, has_given_up
 from coder.core.values import Candidate, Value
 from coder.session.context import CandidateRun, Strategy, run_part
-from coder.session.judging import attempts_left, is_abandoned, is_red, is_repairable
+from coder.session.judging import attempts_left, is_red, is_repairable
 from coder.strategies.follow import (
     CHANGE_ROUTE,
     LINEAR_ROUTE,
@@ -140,7 +140,7 @@ def auto_strategy(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: S
     async def strategy(run: CandidateRun) -> Candidate:
         await locate(run)
         phase_notes = candidate_notes(*run.own)
-        if not phase_notes or is_abandoned(run):
+        if not phase_notes or has_given_up(*run.own):
             return run.candidate
         sites = (note.places for note in phase_notes if isinstance(note, Sites))
         files = [*dict.fromkeys(place.partition(":")[0] for places in sites for place in places)]

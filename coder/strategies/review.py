@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from coder.core.errors import LimitReached, ModelError
-from coder.core.events import CandidateForked, FilesChanged
+from coder.core.events import CandidateForked
 from coder.core.notes import Done, Findings, Note, ReviewFinding
 from coder.core.paths import is_test_path
-from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
+from coder.core.state import FAILURE_REVIEWER, candidate_verdicts
 from coder.core.text import cut_after_line
 from coder.core.values import REPAIR, REVIEW, Candidate, Hunk, Patch, PhaseName
 from coder.core.verdict import BehaviorExample, Verdict
@@ -16,9 +16,9 @@ from coder.core.verdict_summary import describe_example, summarize_failures
 from coder.patching.git_hunks import split_git_diff
 from coder.python.source import decode_text, split_lines
 from coder.session.context import CandidateRun, Strategy
-from coder.session.judging import has_deliverable_change, is_judged_good, judge_change
+from coder.session.judging import has_deliverable_change, is_judged_good
 from coder.session.phase import PhaseSpec, PhaseState, render_prompt, run_phase
-from coder.session.review import high_risk_paths
+from coder.session.review import high_risk_paths, restore_change
 from coder.strategies.follow import PHASE_SPECS, follow_route
 from coder.tools.hand_over import hand_over_findings
 from coder.tools.registry import REVIEWING_TOOLS
@@ -69,7 +69,7 @@ def review_and_repair(
             except (ModelError, LimitReached) as error:
                 run.log.warn(f"What was found is not fixed: {error}")
             if not await is_judged_good(run):
-                await _roll_back(run, patch)
+                await restore_change(run, patch, verdict)
                 return run.candidate
         return run.candidate
 
@@ -80,22 +80,17 @@ def revise_flagged(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
     """Return a strategy that works on what the user flagged, and takes back what leaves no good change."""
 
     async def strategy(run: CandidateRun) -> Candidate:
+        verdict = candidate_verdicts(*run.own)[-1]
         try:
             await repair_findings(findings)(run)
         except (ModelError, LimitReached) as error:
             run.log.warn(f"Your comments were not worked on: {error}")
         if not await is_judged_good(run):
             run.log.warn("What was made of your comments is no good: it is taken back.")
-            await _roll_back(run, patch)
+            await restore_change(run, patch, verdict)
         return run.candidate
 
     return strategy
-
-
-async def _roll_back(run: CandidateRun, patch: Patch) -> None:
-    await asyncio.to_thread(run.repository.rollback, run.candidate, patch.tree)
-    run.log.append(FilesChanged(candidate=run.candidate.id, paths=patch.paths, diff=patch.diff))
-    await judge_change(run, patch, named_tests(*run.own))
 
 
 BEHAVIOR_REVIEWER = "behavior"

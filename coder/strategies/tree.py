@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, events_of
-from coder.core.state import active_candidates, newest_verdict
+from coder.core.state import active_candidates, has_given_up, newest_verdict
 from coder.core.values import Candidate
 from coder.core.verdict_summary import summarize_failures
 from coder.session.context import CandidateRun, SessionContext, Strategy
@@ -15,7 +15,6 @@ from coder.session.judging import (
     attempts_left,
     has_deliverable_change,
     has_unjudged_source,
-    is_abandoned,
     is_finished,
     is_repairable,
     is_settled,
@@ -41,7 +40,7 @@ def best_of(width: int, *, change: Strategy, check: Strategy, explain: Strategy,
         if await has_unjudged_source(run):
             await change(run)
             await check(run)
-            if is_abandoned(run) or is_settled(run):
+            if has_given_up(*run.own) or is_settled(run):
                 return run.candidate
         branches = await fork_branches(run, max(1, min(width, attempts_left(run))))
         failures: list[Exception] = []

@@ -70,10 +70,10 @@ def test_examples_show_results_before_and_now() -> None:
 def test_many_open_lines_are_counted_beside_the_evidence() -> None:
     findings = tuple(Finding(rule="left-out", effect="open", text=f"part {n}") for n in range(9))
     verdict = Verdict(kind=VerdictKind.FIXED, reason="Fixed.", findings=findings)
-    rows = evidence_rows(verdict, session="s1")
+    rows = [*evidence_rows(verdict, session="s1")]
     assert [row.name for row in rows] == ["open"] * 4 + ["", "evidence"]
     assert rows[4].text == "and 5 more: coder log evidence s1"
-    assert len(evidence_rows(verdict)) == 9
+    assert len([*evidence_rows(verdict)]) == 9
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_equal_answers_say_nothing_where_no_test_runs_the_change() -> None:
     behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=0, examples=())
     coverage = LineCoverage(lines=1, executed=0, tests=2, missing=("a.py:34",))
     verdict = Verdict(kind=VerdictKind.PASSING, reason="No.", coverage=coverage, behavior=behavior)
-    assert evidence_rows(verdict) == ()
+    assert [*evidence_rows(verdict)] == []
     seen = verdict.model_copy(update={"behavior": behavior.model_copy(update={"changed": 2})})
-    assert evidence_rows(seen)[0].text == "2 of 9 tried calls now answer differently"
+    assert next(evidence_rows(seen)).text == "2 of 9 tried calls now answer differently"
 
 
 def test_skipped_test_is_called_so() -> None:
     skipped = TestResult(id="t.py::test_a", outcome="skipped")
     verdict = Verdict(kind=VerdictKind.BROKEN, reason="Broken.", broken=(skipped,))
-    assert evidence_rows(verdict)[0].text == "passed before, fails now: t.py::test_a: skipped now"
+    assert next(evidence_rows(verdict)).text == "passed before, fails now: t.py::test_a: skipped now"
