@@ -15,7 +15,6 @@ from coder.core.values import (
     AssistantMessage,
     Delivery,
     DialogueMessage,
-    EditedHunk,
     Environment,
     EventValue,
     HunkComment,
@@ -392,7 +391,6 @@ class ReviewAsked(EventValue):
     """The verdict on the whole diff."""
     accepted: tuple[int, ...] | None = None
     """Numbers of the hunks accepted so far, where the review goes on; None: all."""
-    edits: tuple[EditedHunk, ...] = ()
     comments: tuple[HunkComment, ...] = ()
 
 

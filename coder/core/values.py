@@ -76,26 +76,16 @@ class HunkComment(Value):
     text: str
 
 
-class EditedHunk(EventValue):
-    """The user's changes to one hunk of a review."""
-
-    hunk: int
-    """Its number in the diff."""
-    body: str = ""
-    """The hunk from `@@` to its last line, as the user has rewritten it; empty: as proposed."""
-
-
 class HunkDecisions(EventValue):
     """The user's decisions in a review. With comments, the change is worked on and reviewed again.
 
-    Otherwise `coder.patching.git_hunks.rebuild_diff(diff, accepted, edits)` is delivered; unless it is the
-    whole diff, it must be verified itself.
+    Otherwise `coder.patching.git_hunks.rebuild_diff(diff, accepted)` is delivered; unless it is the whole
+    diff, it must be verified itself.
     """
 
     accepted: tuple[int, ...]
     """Numbers in `coder.patching.git_hunks.split_git_diff(diff)`, from 0, ascending."""
     comments: tuple[HunkComment, ...] = ()
-    edits: tuple[EditedHunk, ...] = ()
     refused: bool = False
     """Nothing is to be delivered; the decisions are kept in case the review goes on."""
 

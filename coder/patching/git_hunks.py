@@ -1,16 +1,15 @@
-"""Hunks of a git diff: numbering, edits, and the diff of a selection of them; unidiff parses them.
+"""Hunks of a git diff: numbering, and the diff of a selection of them; unidiff parses them.
 
 `parse.py` reads what models write, and drops prose, fences and whatever git does not need; here every byte of
 a diff stays, also what cannot be read.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Collection, Iterator
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from coder.core.values import EditedHunk, Hunk
+from coder.core.values import Hunk
 
 if TYPE_CHECKING:
     from unidiff.patch import Hunk as ParsedHunk
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NEW_START = re.compile(r"(?<= \+)\d+")
-_RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_DELETION = "\n+++ /dev/null\n"
-_UNFINISHED_LINE = "\\ No newline at end of file\n"
 _NAMES = ("+++ b/", "--- a/", "rename to ", "copy to ")
 
 
@@ -39,30 +35,25 @@ class DiffLine(NamedTuple):
     """The line with its newline, if it has one."""
 
 
-def rebuild_diff(diff: str, accepted: Collection[int], edits: Sequence[EditedHunk] = ()) -> str:
-    """Return the diff of the accepted hunks alone, by number, with the user's edits of them.
+def rebuild_diff(diff: str, accepted: Collection[int]) -> str:
+    """Return the diff of the accepted hunks alone, by number.
 
-    All of them without edits give `diff` back, none an empty text. A file without an accepted hunk is
-    dropped, with its rename or mode; so is a hunk in which no changed line is left. The result applies where
-    `diff` did, unless one file makes room for another (two that swap names, a file that becomes a link):
-    apply it to find out.
+    All of them give `diff` back, none an empty text. A file without an accepted hunk is dropped, with its
+    rename or mode. The result applies where `diff` did, unless one file makes room for another (two that swap
+    names, a file that becomes a link): apply it to find out.
     """
-    edit_by_number = {edit.hunk: edit for edit in edits}
     parts: list[str] = []
     for header, file_hunks in groupby(
         enumerate(split_git_diff(diff)), key=lambda numbered: numbered[1].header
     ):
         accepted_bodies, missing_lines = [], 0
         for number, hunk in file_hunks:
-            edit = edit_by_number.get(number)
-            body = edited_body(hunk, edit) if edit else hunk.body
-            if number in accepted and (body or not hunk.body):
-                accepted_bodies.append(_shift(body, -missing_lines))
-                missing_lines += _growth(hunk.body) - _growth(body)
+            if number in accepted:
+                accepted_bodies.append(_shift(hunk.body, -missing_lines))
             else:
                 missing_lines += _growth(hunk.body)
         if accepted_bodies:
-            parts += [_adapt_header(header, accepted_bodies), *accepted_bodies]
+            parts += [header, *accepted_bodies]
     return "".join(parts)
 
 
@@ -79,27 +70,6 @@ def diff_lines(parsed: "ParsedHunk") -> list[DiffLine]:
         elif lines:
             lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix("\n"))
     return lines
-
-
-def edited_body(hunk: Hunk, edit: EditedHunk) -> str:
-    """Return a hunk's body after an edit; empty if no changed line is left."""
-    body = edit.body or hunk.body
-    return body if any(line.sign != " " for line in hunk_lines(body)) else ""
-
-
-def replace_new_lines(body: str, new_lines: Sequence[str]) -> str:
-    """Return a hunk that turns the same old lines into other new ones; each has its newline."""
-    old_lines = [line.text for line in _old_side(hunk_lines(body))]
-    lines: list[DiffLine] = []
-    for tag, old_start, old_end, new_start, new_end in SequenceMatcher(
-        None, old_lines, new_lines, autojunk=False
-    ).get_opcodes():
-        if tag == "equal":
-            lines += [DiffLine(" ", text) for text in old_lines[old_start:old_end]]
-        else:
-            lines += [DiffLine("-", text) for text in old_lines[old_start:old_end]]
-            lines += [DiffLine("+", text) for text in new_lines[new_start:new_end]]
-    return _compose_body(body, _separate_lines(lines))
 
 
 def changed_line_starts(hunk: Hunk) -> Iterator[int]:
@@ -149,53 +119,3 @@ def _shift(body: str, lines: int) -> str:
 def _growth(body: str) -> int:
     """Return the number of lines by which a hunk makes its file longer."""
     return sum(parsed.target_length - parsed.source_length for parsed in parse_hunks(body))
-
-
-def _old_side(lines: Sequence[DiffLine]) -> list[DiffLine]:
-    return [line for line in lines if line.sign != "+"]
-
-
-def _new_side(lines: Sequence[DiffLine]) -> list[DiffLine]:
-    return [line for line in lines if line.sign != "-"]
-
-
-def _separate_lines(lines: Sequence[DiffLine]) -> list[DiffLine]:
-    """Give each new line a newline that another one follows, also where it was the old file's last one."""
-    last_new = max((number for number, line in enumerate(lines) if line.sign != "-"), default=0)
-    separated: list[DiffLine] = []
-    for number, line in enumerate(lines):
-        if line.sign == "-" or number == last_new or line.text.endswith("\n"):
-            separated.append(line)
-        else:
-            kept = [DiffLine("-", line.text)] if line.sign == " " else []
-            separated += [*kept, DiffLine("+", f"{line.text}\n")]
-    return separated
-
-
-def _compose_body(body: str, lines: Sequence[DiffLine]) -> str:
-    """Return a hunk of these lines at the place of another, with its own counts."""
-    heading, newline, _ = body.partition("\n")
-    ranges = _RANGES.match(heading)
-    assert ranges is not None, "only hunks with lines are edited"
-    old_count, new_count = len(_old_side(lines)), len(_new_side(lines))
-    new_start = (
-        int(ranges[3]) + (ranges[4] == "0") - (new_count == 0)
-    )  # without lines git names the one before
-    numbers = f"@@ -{ranges[1]},{old_count} +{new_start},{new_count} @@"
-    texts = [
-        f"{line.sign}{line.text}"
-        if line.text.endswith("\n")
-        else f"{line.sign}{line.text}\n{_UNFINISHED_LINE}"
-        for line in lines
-    ]
-    return "".join([numbers, heading[ranges.end() :], newline, *texts])
-
-
-def _adapt_header(header: str, bodies: Sequence[str]) -> str:
-    """Let a file stay that the whole diff deletes, if the user keeps lines of it."""
-    if _DELETION not in header or not any(_new_side(hunk_lines(body)) for body in bodies):
-        return header
-    old_name = next(line for line in header.split("\n") if line.startswith("--- "))
-    new_name = old_name.replace("--- ", "+++ ", 1).replace("a/", "b/", 1)
-    lines = [line for line in header.split("\n") if not line.startswith(("deleted file mode ", "index "))]
-    return "\n".join(lines).replace(_DELETION, f"\n{new_name}\n")

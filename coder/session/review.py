@@ -1,18 +1,18 @@
 """Review of a fix by the user before delivery: accepted whole, in part, or not at all; files of high risk."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified
 from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
-from coder.core.values import EditedHunk, Patch, Value, first_changed_line
+from coder.core.values import Patch, Value, first_changed_line
 from coder.core.verdict import MutationReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
-from coder.patching.git_hunks import changed_line_starts, edited_body, rebuild_diff, split_git_diff
+from coder.patching.git_hunks import changed_line_starts, rebuild_diff, split_git_diff
 from coder.session.context import CandidateRun, SessionContext
 from coder.session.judging import BESIDE, attempt_number, judge_change, prior_findings
 
@@ -29,7 +29,7 @@ class RevisionRequest(Value):
 
     findings: tuple[ReviewFinding, ...]
     patch: Patch
-    """The change that they are about, with the user's own edits."""
+    """The change that they are about."""
 
 
 async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
@@ -140,19 +140,16 @@ async def review_change(
 ) -> tuple[Patch, Verdict] | RevisionRequest | None:
     """Return the accepted part of a change with its own verdict; None if the user wants nothing of it.
 
-    If the user comments on hunks, return the comments, and the change with the user's own edits.
+    If the user comments on hunks, return the comments.
 
-    A part of a change, or what the user has edited, is another change: it is made in the candidate's worktree
-    and verified again. If its verdict is worse, or it does not apply without the rest, the user decides how
-    to go on.
+    A part of a change is another change: it is made in the candidate's worktree and verified again. If its
+    verdict is worse, or it does not apply without the rest, the user decides how to go on.
     """
     removable = removable_hunk_numbers(patch.diff, verdict.mutation)
     review = ReviewAsked(question="", diff=patch.diff, droppable=removable, verdict=verdict)
     while True:
         answer = await run.approval.review_diff(review)
-        review = review.model_copy(
-            update={"accepted": answer.accepted, "edits": answer.edits, "comments": answer.comments}
-        )
+        review = review.model_copy(update={"accepted": answer.accepted, "comments": answer.comments})
         if answer.comments and run.revise is None and not answer.refused:
             run.log.warn("There is no model that could work on your comments.")
             review = review.model_copy(update={"comments": ()})
@@ -167,16 +164,16 @@ async def _judge_answer(
 ) -> tuple[Patch, Verdict] | RevisionRequest | str:
     """Return the change that the user wants with its verdict; KEEP_EDITING or DELIVER_NOTHING otherwise.
 
-    Comments are about the whole change with the user's edits, since it is reviewed once more.
+    Comments are about the whole change, since it is reviewed once more.
     """
-    all_hunks = tuple(range(len(split_git_diff(patch.diff))))
-    accepted = () if answer.refused else all_hunks if answer.comments else answer.accepted
-    findings = _comment_findings(patch, answer)
-    if accepted == all_hunks and not answer.edits:
-        return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
-    part = await _judge_reviewed(run, patch, verdict, accepted, answer.edits)
+    if not answer.refused and (findings := _comment_findings(patch, answer)):
+        return RevisionRequest(findings=findings, patch=patch)
+    accepted = () if answer.refused else answer.accepted
+    if accepted == tuple(range(len(split_git_diff(patch.diff)))):
+        return patch, verdict
+    part = await _judge_reviewed(run, patch, verdict, accepted)
     if isinstance(part, tuple) and part[1].kind.is_as_good_as(verdict.kind):
-        return RevisionRequest(findings=findings, patch=part[0]) if findings else part
+        return part
     decision = await _ask_how_to_go_on(run, verdict, part)
     if isinstance(part, str):
         await asyncio.to_thread(run.repository.rollback, run.candidate, patch.tree)
@@ -188,44 +185,25 @@ async def _judge_answer(
 
 
 def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[ReviewFinding, ...]:
-    """Return the user's comments as findings at the first changed line of their hunks, as edited."""
-    hunks = split_git_diff(patch.diff)
-    edit_by_number = {edit.hunk: edit for edit in answer.edits}
-    findings = []
-    for comment in answer.comments:
-        if not 0 <= comment.hunk < len(hunks):
-            continue
-        hunk, edit = hunks[comment.hunk], edit_by_number.get(comment.hunk)
-        body = edited_body(hunk, edit) if edit else hunk.body
-        line = first_changed_line(hunk.model_copy(update={"body": body or hunk.body}))
-        findings.append(ReviewFinding(severity="major", path=hunk.path, line=line, text=comment.text))
-    return tuple(findings)
+    """Return the user's comments as findings at the first changed line of their hunks."""
+    hunks = dict(enumerate(split_git_diff(patch.diff)))
+    return tuple(
+        ReviewFinding(severity="major", path=hunk.path, line=first_changed_line(hunk), text=comment.text)
+        for comment in answer.comments
+        if (hunk := hunks.get(comment.hunk))
+    )
 
 
 async def _judge_reviewed(
-    run: CandidateRun,
-    patch: Patch,
-    verdict: Verdict,
-    accepted: Collection[int],
-    edits: Sequence[EditedHunk],
+    run: CandidateRun, patch: Patch, verdict: Verdict, accepted: Collection[int]
 ) -> tuple[Patch, Verdict] | str:
-    """Return what the user has accepted and edited with its verdict, or why there is none."""
+    """Return what the user has accepted with its verdict, or why there is none."""
     if not accepted:
         return "Nothing would be delivered."
     try:
-        edits = [_restore_secrets(run, edit, patch) for edit in edits]
-        if not rebuild_diff(patch.diff, accepted, edits):
-            return "What you have accepted changes nothing."
-        return await judge_hunks(run, patch, verdict, accepted, edits)
-    except LookupError as error:
-        return f"The change does not hold the value that {error.args[0]} stands for."
+        return await judge_hunks(run, patch, verdict, accepted)
     except PatchError as error:
         return f"What you have accepted does not fit without the rest. {error}"
-
-
-def _restore_secrets(context: SessionContext, edit: EditedHunk, patch: Patch) -> EditedHunk:
-    """Return an edit with secrets of the change in place of the placeholders that the user was shown."""
-    return edit.model_copy(update={"body": context.secrets.restore_placeholders(edit.body, patch.diff)})
 
 
 async def _ask_how_to_go_on(
@@ -243,13 +221,9 @@ async def _ask_how_to_go_on(
 
 
 async def judge_hunks(
-    run: CandidateRun,
-    patch: Patch,
-    verdict: Verdict,
-    accepted: Collection[int],
-    edits: Sequence[EditedHunk] = (),
+    run: CandidateRun, patch: Patch, verdict: Verdict, accepted: Collection[int]
 ) -> tuple[Patch, Verdict]:
-    """Apply some hunks of a change alone in the candidate's worktree, as edited, and judge the result.
+    """Apply some hunks of a change alone in the candidate's worktree, and judge the result.
 
     `verdict` is the one on the whole change.
 
@@ -257,7 +231,7 @@ async def judge_hunks(
         PatchError: they do not apply without the rest; the worktree is as it was before any change.
     """
     await asyncio.to_thread(run.repository.rollback, run.candidate, run.candidate.base)
-    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), run.candidate.worktree)
+    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted), run.candidate.worktree)
     part = await run.read_patch()
     run.log.append(FilesChanged(candidate=run.candidate.id, paths=part.paths, diff=part.diff))
     test_ids = named_tests(*run.own)

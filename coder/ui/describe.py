@@ -167,10 +167,8 @@ def _describe_answer(
             return ["reviewed: nothing is to be delivered"]
         case events.ReviewAnswered(comments=comments) if comments:
             return [f"comment: {comment.text}" for comment in comments]
-        case events.ReviewAnswered(accepted=accepted, edits=edits):
-            edited = len({edit.hunk for edit in edits} & {*accepted})
-            remark = f", {edited} of them edited" if edited else ""
-            return [f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted{remark}"]
+        case events.ReviewAnswered(accepted=accepted):
+            return [f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted"]
 
 
 def current_activity(event: events.Event) -> str:

@@ -1,11 +1,10 @@
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from coder.core.values import EditedHunk, Hunk
-from coder.patching.git_hunks import hunk_lines, rebuild_diff, replace_new_lines, split_git_diff
+from coder.core.values import Hunk
+from coder.patching.git_hunks import hunk_lines, rebuild_diff, split_git_diff
 from tests.builders import ISOLATED, git, repo, write
 
 NUMBERS = [f"line {number}" for number in range(1, 41)]
@@ -111,50 +110,6 @@ def test_wrong_hunk_counts_lose_no_line() -> None:
     for body in ("@@ -1,4 +1,4 @@\n a\n-[masked]\n+b\n", "@@ -1 +1 @@\n-a\n+b\n+c\n"):
         assert split_git_diff(header + body) == (Hunk(path="key", header=header, body=body),)
         assert rebuild_diff(header + body, [0]) == header + body
-
-
-def rewrite_hunks(root: Path, edit: Callable[[int, Hunk], EditedHunk | None]) -> str:
-    """Apply every hunk of the staged change with the user's edits of it, and return the diff applied."""
-    diff = diff_of(root)
-    git(root, "reset", "--hard", "--quiet")
-    hunks = split_git_diff(diff)
-    edits = [made for number, hunk in enumerate(hunks) if (made := edit(number, hunk)) is not None]
-    part = rebuild_diff(diff, range(len(hunks)), edits)
-    assert "offset" not in git_apply(root, part)
-    return part
-
-
-@pytest.mark.parametrize(
-    ("new_lines", "body"),
-    [
-        (["1\n", "x\n", "3"], "@@ -4,3 +9,3 @@ def f\n 1\n-2\n+x\n 3\n\\ No newline at end of file\n"),
-        (["1\n", "2\n", "3\n"], "@@ -4,3 +9,3 @@ def f\n 1\n 2\n-3\n\\ No newline at end of file\n+3\n"),
-        (["1\n", "3", "4"], "@@ -4,3 +9,3 @@ def f\n 1\n-2\n-3\n\\ No newline at end of file\n+3\n+4\n"),
-        ([], "@@ -4,3 +8,0 @@ def f\n-1\n-2\n-3\n\\ No newline at end of file\n"),
-    ],
-)
-def test_new_lines_make_another_hunk_of_the_same_old_ones(new_lines: list[str], body: str) -> None:
-    before = "@@ -4,3 +9,2 @@ def f\n 1\n-2\n 3\n\\ No newline at end of file\n"
-    unfinished = bool(new_lines) and not new_lines[-1].endswith("\n") and new_lines[-1] == "4"
-    assert replace_new_lines(before, new_lines) == body + "\\ No newline at end of file\n" * unfinished
-
-
-def test_edited_hunks_apply_where_hunks_before_them_are_shorter(staged_repository: Path) -> None:
-    def edit(number: int, hunk: Hunk) -> EditedHunk | None:
-        if hunk.path != "long.py":
-            return None
-        new_lines = [line.text for line in hunk_lines(hunk.body) if line.sign != "-"]
-        return EditedHunk(hunk=number, body=replace_new_lines(hunk.body, [new_lines[0], *new_lines]))
-
-    rewrite_hunks(staged_repository, edit)
-    lines = (staged_repository / "long.py").read_text().splitlines()
-    assert len(lines) == len(NUMBERS) - 3 + 2 - 1 + 3
-    assert [lines.count(name) for name in ("line 4", "line 17", "line 35")] == [2, 2, 2]
-
-
-def test_edit_without_a_changed_line_drops_the_hunk() -> None:
-    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+2\n"
-    assert rebuild_diff(diff, [0], [EditedHunk(hunk=0, body="@@ -1 +1 @@\n 1\n")]) == ""
 
 
 @pytest.mark.parametrize(

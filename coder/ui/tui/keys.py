@@ -68,13 +68,11 @@ BINDINGS: Mapping[str, Key] = {
     "turn": Key("space", "toggle a hunk", "review"),
     "accept_all": Key("a", "accept all hunks", "review"),
     "reject_all": Key("r", "reject all hunks", "review"),
-    "edit": Key("e", "edit a hunk", "review"),
-    "restore": Key("u", "undo edits of a hunk", "review"),
     "comment": Key("c", "tell the model what to change in a hunk", "review"),
     "next_file": Key("f", "next file", "review"),
     "previous_file": Key("F", "previous file", "review"),
     "confirm": Key("enter", "confirm the review", "review"),
-    "save": Key("ctrl+s", "run the plan; keep the edit of a hunk", "editor"),
+    "save": Key("ctrl+s", "run the plan", "editor"),
     "refuse": Key("ctrl+r", "refuse the plan", "editor"),
 }
 """Bindings by the name that the user's settings have for them."""

@@ -1,7 +1,6 @@
-"""The review of a change: files, hunks, edits and comments."""
+"""The review of a change: files, hunks and comments."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import PurePath
 from typing import ClassVar, Literal
@@ -12,14 +11,14 @@ from textual.containers import Vertical
 from textual.events import Click
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
 from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
-from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
+from coder.core.values import Hunk, HunkComment, HunkDecisions
 from coder.core.verdict import Verdict
 from coder.core.verdict_summary import lines_of_examples
-from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
+from coder.patching.git_hunks import split_git_diff
 from coder.ui.tui.diff import render_hunk
 from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, VimScroll, find_key_bindings
 
@@ -54,7 +53,7 @@ class ReviewApp(KeyedApp[HunkDecisions]):
 
 HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk · {next_file}/{previous_file} file"
 DECISION_KEYS = "{accept} accept · {reject} reject · {confirm} confirm"
-MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{edit}} edit"
+MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all"
 REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
     "deliver": f"{DECISION_KEYS} · esc deliver nothing · {MORE_KEYS} · {{comment}} comment",
     "read": f"{HUNK_KEYS} · q close",
@@ -87,18 +86,15 @@ class CommentScreen(ModalScreen[str]):
 class HunkChoice(Vertical, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "turn", "turn round", id="turn"),
-        Binding("e", "screen.edit_hunk", "edit", id="edit"),
-        Binding("u", "restore", "as proposed", id="restore"),
         Binding("c", "screen.comment_on_hunk", "comment", id="comment"),
     ]
 
     class Decided(Message):
-        """Posted when the user decides on a hunk, or changes it."""
+        """Posted when the user decides on a hunk, or comments on it."""
 
     def __init__(
         self,
         hunk: Hunk,
-        edit: EditedHunk,
         *,
         comment: str = "",
         droppable: bool = False,
@@ -106,29 +102,15 @@ class HunkChoice(Vertical, can_focus=True):
         purpose: ReviewPurpose = "deliver",
         is_rendered: bool = True,
     ) -> None:
-        """Take `edit`, the user's changes to the hunk so far.
-
-        What is not `is_rendered` takes its height alone, until `show_lines` is called.
-        """
+        """Show a hunk; what is not `is_rendered` takes its height alone, until `show_lines` is called."""
         super().__init__()
-        self._hunk = hunk
+        self.hunk = hunk
         self._droppable = droppable
         self._purpose = purpose
-        self.edit = edit
         self.accepted = accepted
         self.comment = comment
         """The user's request for this hunk."""
-        self.lines = hunk_lines(self.hunk.body)
-        """The lines of the hunk as the user wants it; none if it has no text."""
         self.is_rendered = is_rendered
-
-    @property
-    def hunk(self) -> Hunk:
-        return self._hunk.model_copy(update={"body": edited_body(self._hunk, self.edit) or self._hunk.body})
-
-    @property
-    def is_changed(self) -> bool:
-        return bool(self.edit.body)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Offer decisions where there is something to decide."""
@@ -147,9 +129,7 @@ class HunkChoice(Vertical, can_focus=True):
     @property
     def _title(self) -> str:
         mark = "" if self._purpose == "read" else "[accepted] " if self.accepted else "[rejected] "
-        remarks = [sanitize_text(self._hunk.path)]
-        if self.edit.body:
-            remarks.append("edited")
+        remarks = [sanitize_text(self.hunk.path)]
         if self._droppable:
             remarks.append("untested: no test fails without it")
         return f"{mark}{' · '.join(remarks)}"
@@ -174,18 +154,6 @@ class HunkChoice(Vertical, can_focus=True):
         self.comment = text
         self.refresh(recompose=True)
         self.post_message(self.Decided())
-
-    def show_edit(self, edit: EditedHunk) -> None:
-        """Accept the hunk with the user's changes; reject it as it was if they leave no changed line."""
-        if accepted := bool(edited_body(self._hunk, edit)):
-            self.edit = edit
-            self.lines = hunk_lines(self.hunk.body)
-        self.refresh(recompose=True)
-        self.decide(accepted=accepted)
-
-    def action_restore(self) -> None:
-        """Take back the user's changes to the hunk."""
-        self.show_edit(EditedHunk(hunk=self.edit.hunk))
 
     def action_turn(self) -> None:
         self.decide(accepted=not self.accepted)
@@ -239,7 +207,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """Close by a letter only where nothing can be lost, and comment only where a model can read it."""
-        places = {"close": ("read",), "comment_on_hunk": ("deliver",), "edit_hunk": ("deliver", "apply")}
+        places = {"close": ("read",), "comment_on_hunk": ("deliver",)}
         return self._purpose in places.get(action, (self._purpose,))
 
     def action_close(self) -> None:
@@ -262,17 +230,15 @@ class ReviewScreen(Dialog[HunkDecisions]):
         choices = self.query_one(HunkList).choices
         decisions = self._decisions
         count, accepted = len(choices), len(decisions.accepted)
-        edited = sum(choice.is_changed and choice.accepted for choice in choices)
         if self._purpose == "read":
             return f"{count} hunk{'s' * (count != 1)}"
         if comments := len(decisions.comments):
             noun = f"{comments} comment{'s' * (comments != 1)}"
             return f"{confirm} has the model work on {noun}; then you review again"
-        if accepted == count and not edited:
+        if accepted == count:
             return f"{confirm} delivers the whole fix"
-        changed = f", {edited} changed" if edited else ""
         return (
-            f"{accepted} of {count} hunks{changed}: {confirm} verifies and delivers them"
+            f"{accepted} of {count} hunks: {confirm} verifies and delivers them"
             if accepted
             else f"{confirm} delivers nothing"
         )
@@ -287,7 +253,6 @@ class ReviewScreen(Dialog[HunkDecisions]):
                 for number, choice in enumerate(choices)
                 if choice.comment
             ),
-            edits=tuple(choice.edit for choice in choices if choice.is_changed),
         )
 
     def action_comment_on_hunk(self) -> None:
@@ -299,75 +264,8 @@ class ReviewScreen(Dialog[HunkDecisions]):
 
         self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
 
-    def action_edit_hunk(self) -> None:
-        choice = self.query_one(HunkList).current
-        if not choice.lines:
-            hint = "this hunk has no lines to edit: {accept} accepts it, {reject} rejects it"
-            self._show_outcome(find_key_bindings(self).fill(hint))
-            return
-
-        def keep_text(lines: tuple[str, ...] | None) -> None:
-            if lines not in (None, tuple(line.text for line in choice.lines if line.sign != "-")):
-                body = replace_new_lines(choice.hunk.body, lines)
-                choice.show_edit(choice.edit.model_copy(update={"body": body}))
-
-        self.app.push_screen(HunkEditor(choice.hunk), keep_text)
-
     def on_hunk_list_confirmed(self) -> None:
         self.dismiss(self._decisions)
-
-
-EDITOR_KEYS = "{save} keep it · esc leave it as it is"
-"""Hint, with names of bindings instead of their keys."""
-
-
-class HunkEditor(ModalScreen[tuple[str, ...]]):
-    """Edits the lines that the file has at a hunk after the change."""
-
-    CSS_PATH = "editing.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "keep", "keep it", id="save"),
-        Binding("escape", "dismiss(None)", "leave it as it is", priority=True),
-    ]
-
-    def __init__(self, hunk: Hunk) -> None:
-        super().__init__()
-        self._hunk = hunk
-        self._lines = [line.text for line in hunk_lines(hunk.body) if line.sign != "-"]
-        self._shown_lines = [_show_line(line) for line in self._lines]
-
-    def compose(self) -> ComposeResult:
-        yield Static(f"New lines of {sanitize_text(self._hunk.path)}", id="heading", markup=False)
-        editor = TextArea.code_editor(
-            "\n".join(self._shown_lines), theme="css", line_number_start=first_line(self._hunk), compact=True
-        )
-        editor.indent_type = "tabs" if any(line.startswith("\t") for line in self._lines) else "spaces"
-        yield editor
-        yield Static(find_key_bindings(self).fill(EDITOR_KEYS), id="keys", markup=False)
-
-    def action_keep(self) -> None:
-        text = self.query_one(TextArea).text
-        self.dismiss(restore_lines(self._lines, self._shown_lines, text.split("\n") if text else []))
-
-
-def restore_lines(lines: Sequence[str], shown: Sequence[str], edited: Sequence[str]) -> tuple[str, ...]:
-    """Return edited lines as they belong into the file.
-
-    Lines that were not edited keep characters that are not shown; the others get the line ends of the rest.
-    """
-    end = "\r\n" if sum(line.endswith("\r\n") for line in lines) * 2 > len(lines) else "\n"
-    restored: list[str] = []
-    matcher = SequenceMatcher(None, shown, edited, autojunk=False)
-    for tag, start, stop, edited_start, edited_stop in matcher.get_opcodes():
-        restored += lines[start:stop] if tag == "equal" else edited[edited_start:edited_stop]
-    complete = [line if line.endswith("\n") else f"{line}{end}" for line in restored]
-    if complete and lines and not lines[-1].endswith("\n"):
-        complete[-1] = complete[-1].removesuffix(end)
-    return tuple(complete)
-
-
-def _show_line(line: str) -> str:
-    return sanitize_text(line.removesuffix("\n"))
 
 
 FIRST_HUNKS = 8
@@ -395,12 +293,10 @@ class HunkList(VimScroll, can_focus=False):
     def __init__(self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver") -> None:
         super().__init__()
         self._purpose = purpose
-        edit_by_number = {edit.hunk: edit for edit in review.edits}
         comment_by_number = {comment.hunk: comment.text for comment in review.comments}
         self.choices = tuple(
             HunkChoice(
                 hunk,
-                edit_by_number.get(number, EditedHunk(hunk=number)),
                 comment=comment_by_number.get(number, ""),
                 droppable=number in review.droppable,
                 accepted=review.accepted is None or number in review.accepted,

@@ -16,7 +16,7 @@ from coder.core.events import (
     SessionFinished,
     Warned,
 )
-from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
+from coder.core.values import HunkComment, Patch
 from coder.core.verdict import (
     Finding,
     MutationReport,
@@ -27,7 +27,6 @@ from coder.core.verdict import (
 )
 from coder.core.verdict_summary import describe_open
 from coder.models.scripted import ScriptStep
-from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
 from coder.session.judging import LEFT_OUT
 from coder.session.review import (
@@ -51,18 +50,6 @@ from tests.session.fakes import (
 from tests.session.test_session import FIX, patch
 
 TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
-
-
-class SecretiveRepository(FakeRepository):
-    """Repository whose diff holds a secret."""
-
-    def candidate_patch(self, candidate: Candidate) -> Patch:
-        plain = super().candidate_patch(candidate)
-        diff = (
-            "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n"
-            "@@ -1 +1,2 @@\n-VALUE = 1\n+VALUE = 2\n+hunter2hunter2\n"
-        )
-        return plain.model_copy(update={"diff": diff if plain.paths else ""})
 
 
 def review_context(
@@ -132,84 +119,37 @@ def run_with_decisions(
     return run_session(context, react=react)
 
 
-def decide(*accepted: int, edits: tuple[EditedHunk, ...] = (), comment: str = "") -> Decide:
+def decide(*accepted: int, comment: str = "") -> Decide:
     comments = (HunkComment(hunk=0, text=comment),) if comment else ()
-    return Decide(question="", accepted=accepted, edits=edits, comments=comments)
+    return Decide(question="", accepted=accepted, comments=comments)
 
 
-EDITED = EditedHunk(hunk=0, body="@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 7\n")
-
-
-def test_verifies_and_delivers_what_the_user_edited(tmp_path: Path) -> None:
-    verifier = FakeVerifier()
-    session_end = run_with_decisions(review_context(tmp_path, verifier), decide(0, 1, edits=(EDITED,)))
-    assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 2)
-    assert (tmp_path / "a.py").read_text() == "VALUE = 7\n"
-    assert (tmp_path / "b.py").read_text() == "OTHER = 1\n"
-
-
-def test_failing_edit_returns_to_the_review_with_everything_in_it(tmp_path: Path) -> None:
+def test_failing_part_returns_to_the_review_with_everything_in_it(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[PROVEN, STILL_RED])
-    context = replace(review_context(tmp_path, verifier), revise=revise_flagged)
-    first = decide(0, edits=(EDITED,), comment="use 3")
-    session_end = run_with_decisions(context, first, decide(0, 1))
+    context = review_context(tmp_path, verifier)
+    session_end = run_with_decisions(context, decide(0), decide(0, 1))
     asked = events(context.log, ReviewAsked)
     assert asked[0].accepted is None
     assert asked[0].verdict is not None and asked[0].verdict.kind is VerdictKind.PROVEN
-    assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((0,), (EDITED,), first.comments)
+    assert asked[1].accepted == (0,)
     (question,) = events(context.log, QuestionAsked)
     assert question.text.startswith("With your changes it is NOT FIXED: ")
     assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
 
 
-def test_edit_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
-    context = review_context(tmp_path, FakeVerifier())
-    misfit = EditedHunk(hunk=0, body="@@ -1 +1 @@\n-NOTHING = 1\n+VALUE = 7\n")
-    session_end = run_with_decisions(context, decide(0, 1, edits=(misfit,)), decide(0, 1))
-    (question,) = events(context.log, QuestionAsked)
-    assert question.text.startswith("What you have accepted does not fit without the rest. a.py")
-    assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
-
-
-def test_edit_holds_the_secret_whose_placeholder_was_shown(tmp_path: Path) -> None:
-    secrets = Secrets(own=("hunter2hunter2",), key=b"0123456789")
-    context = replace(
-        kit(
-            tmp_path,
-            [patch(FIX)],
-            repository=SecretiveRepository(root=tmp_path),
-            attended=True,
-            reviews=True,
-        ),
-        secrets=secrets,
-    )
-    body = secrets.mask("@@ -1 +1,2 @@\n-VALUE = 1\n+VALUE = 7\n+hunter2hunter2\n")
-    foreign = "@@ -1 +1 @@\n-VALUE = 1\n+[masked: a secret 123abc]\n"
-    run_with_decisions(
-        context,
-        decide(0, edits=(EditedHunk(hunk=0, body=foreign),)),
-        decide(0, edits=(EditedHunk(hunk=0, body=body),)),
-    )
-    (question,) = events(context.log, QuestionAsked)
-    assert question.text.startswith(
-        "The change does not hold the value that [masked: a secret 123abc] stands for."
-    )
-    assert (tmp_path / "a.py").read_text() == "VALUE = 7\nhunter2hunter2\n"
-
-
 def test_refusal_keeps_decisions_for_the_review_that_goes_on(tmp_path: Path) -> None:
     context = replace(review_context(tmp_path, FakeVerifier()), revise=revise_flagged)
-    first = decide(1, edits=(EDITED,), comment="use 3").model_copy(update={"refused": True})
+    first = decide(1, comment="use 3").model_copy(update={"refused": True})
     session_end = run_with_decisions(context, first, decide(0, 1))
     asked = events(context.log, ReviewAsked)
-    assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((1,), (EDITED,), first.comments)
+    assert (asked[1].accepted, asked[1].comments) == ((1,), first.comments)
     assert session_end.kind is VerdictKind.PROVEN
 
 
-def test_comments_are_worked_on_in_the_edited_change(tmp_path: Path) -> None:
-    repair = patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 7"))
+def test_comments_are_worked_on_in_the_whole_change(tmp_path: Path) -> None:
+    repair = patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 2"))
     context = review_context(tmp_path, scenes=[patch(FIX), repair])
-    session_end = run_with_decisions(context, decide(0, edits=(EDITED,), comment="use 3"), decide(0))
+    session_end = run_with_decisions(context, decide(comment="use 3"), decide(0))
     assert session_end.kind is VerdictKind.PROVEN
     assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
 

@@ -10,7 +10,7 @@ from coder.ui.tui.app import CoderApp
 from coder.ui.tui.conversation import ConversationScreen
 from coder.ui.tui.dialogs import AnswerList, PlanScreen
 from coder.ui.tui.keys import BINDINGS, KeyedApp, VimScroll, describe_unknown_bindings, read_key_bindings
-from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, ReviewScreen
+from coder.ui.tui.review import HunkChoice, HunkList, ReviewScreen
 from tests.ui.tui import story
 from tests.ui.tui.fakes import stage
 
@@ -26,7 +26,7 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
         if isinstance(binding, Binding) and (binding.id or binding.key not in ("escape", "q"))
     }
     named = {name: key.default for name, key in BINDINGS.items() if name not in HANDLED_BY_PROMPT}
-    dialogs = (PlanScreen, HunkEditor, AnswerList)
+    dialogs = (PlanScreen, AnswerList)
     shared = [binding for owner in dialogs for binding in owner.BINDINGS if isinstance(binding, Binding)]
     bound |= {binding.id: binding.key for binding in shared if binding.id}
     assert bound == named

@@ -32,19 +32,6 @@ async def review(stage: Stage) -> None:
     await stage.pilot.press("y", "n")
 
 
-async def review_text(stage: Stage) -> None:
-    await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
-    await stage.wait_for_question()
-    await stage.press("e")
-    await stage.pilot.press(*["down"] * 3, "end", "enter")
-    await stage.type("# a day")
-
-
-async def review_edited(stage: Stage) -> None:
-    await review_text(stage)
-    await stage.press("ctrl+s")
-
-
 async def plan(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.PLANNED, issue=story.ISSUE)
     await stage.wait_for_question()
@@ -86,7 +73,6 @@ async def answered(stage: Stage) -> None:
         (unfolded, DARK, (80, 24)),
         (review, DARK, (80, 24)),
         pytest.param(review, ANSI, (60, 16), marks=pytest.mark.thorough),
-        (review_edited, DARK, (80, 24)),
         (plan, DARK, (80, 24)),
         (delivered, DARK, (80, 24)),
         (helped, DARK, (100, 40)),
