@@ -14,11 +14,11 @@ from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms, identifier_terms
 from coder.index import Definition, definitions, enclosing_definitions, find_cases
+from coder.index.index import find_uses
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.patching.plan import TextFile
 from coder.retrieval.issue_terms import PATH, IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import Localization, RankedPlace, file_subject, locate_issue
-from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.workspace.workspace import (
     Workspace,
     clip_line,
@@ -266,7 +266,7 @@ def _pointed_lines(item: Definition, lines: Sequence[tuple[int, str]], clues: Is
     )
 
 
-def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: ReachingTest) -> str:
+def _show_test(workspace: Workspace, snapshot: IndexSnapshot, test: "ReachingTest") -> str:
     """Return the beginning of a test, and the names that its file imports."""
     try:
         path, source = load_source(workspace, test.path)
@@ -380,3 +380,85 @@ def _layout(workspace: Workspace) -> str:
     ]
     entries = ", ".join([*sorted(folders), *root_files])
     return f"Layout: {format_count(len(paths), 'file')}{f'; {entries}' if entries else ''}"
+
+
+MOST_CALLERS = 12
+"""Definitions that use the symbol and whose own tests are searched."""
+MOST_NAMESAKES = 3
+"""A caller's name shared by more definitions is ignored as ambiguous."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReachingTest:
+    id: str
+    """`path::Class::test`, shorter where the use is outside of any test."""
+    path: str
+    names: str
+    line: int
+
+
+def find_reaching_tests(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[ReachingTest]:
+    """Return the tests that reach definitions of one name: direct uses first, in files named alike first."""
+    bare = next(place.definition.bare_name for place in places if place.definition)
+    stems = {place.path.rpartition("/")[2].partition(".")[0] for place in places}
+    tests = {test.id: test for test in _tests_naming(snapshot, places, bare, stems)}
+    for caller in _callers(snapshot, places):
+        for test in _tests_naming(
+            snapshot, (caller,), caller.definition.bare_name if caller.definition else "", stems
+        ):
+            tests.setdefault(test.id, test)
+    return list(tests.values())
+
+
+def _tests_naming(
+    snapshot: IndexSnapshot, places: Sequence[IndexedPlace], bare: str, stems: set[str]
+) -> list[ReachingTest]:
+    """Return the tests that use a name, ordered by similarity of file names, then by number of uses."""
+    tests: dict[str, list[int]] = {}
+    paths: dict[str, str] = {}
+    for use in find_uses(snapshot, places):
+        if path_category(use.path) != 1:
+            continue
+        file_definitions = snapshot.definitions(use.path)
+        for line in use.lines:
+            identity = _test_id(use.path, enclosing_definitions(line, file_definitions))
+            tests.setdefault(identity, []).append(line)
+            paths[identity] = use.path
+    order = sorted(
+        tests,
+        key=lambda test: (
+            "::" not in test,
+            not any(stem in paths[test] for stem in stems),
+            -len(tests[test]),
+            test,
+        ),
+    )
+    return [ReachingTest(id=test, path=paths[test], names=bare, line=tests[test][0]) for test in order]
+
+
+def _test_id(path: str, around: Sequence[Definition]) -> str:
+    """Return pytest's id of the test function or class around a line; else the file."""
+    tests = [
+        definition
+        for definition in around
+        if definition.kind != "class" and definition.bare_name.startswith("test")
+    ]
+    classes = [
+        definition
+        for definition in around
+        if definition.kind == "class" and "test" in definition.bare_name.lower()
+    ]
+    names = [*tests[:1], *classes[-1:]]
+    return "::".join([path, *names[0].name.split(".")]) if names else path
+
+
+def _callers(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[IndexedPlace]:
+    """Return the definitions outside of tests that use the symbol, where their names are unique enough."""
+    callers: dict[str, IndexedPlace] = {}
+    for use in find_uses(snapshot, places):
+        file_definitions = snapshot.definitions(use.path) if path_category(use.path) == 0 else ()
+        for line in use.lines:
+            around = enclosing_definitions(line, file_definitions)
+            if around and len(callers) < MOST_CALLERS and not around[-1].bare_name.startswith("__"):
+                callers.setdefault(around[-1].bare_name, IndexedPlace(path=use.path, definition=around[-1]))
+    return [place for name, place in callers.items() if len(snapshot.files_defining(name)) <= MOST_NAMESAKES]

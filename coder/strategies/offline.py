@@ -21,8 +21,8 @@ from coder.index.snapshot import IndexedPlace
 from coder.patching import apply
 from coder.python.source import decode_text
 from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.orientation import find_reaching_tests
 from coder.retrieval.ranking import locate_issue
-from coder.retrieval.test_examples import find_reaching_tests
 from coder.session.context import CandidateRun, SessionContext, Strategy
 from coder.session.judging import (
     SEARCH_CUT,

@@ -14,8 +14,8 @@ from coder.index import Definition, enclosing_definitions
 from coder.index.index import find_uses
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
+from coder.retrieval.orientation import find_reaching_tests
 from coder.retrieval.ranking import locate_issue
-from coder.retrieval.test_examples import find_reaching_tests
 from coder.session.context import CandidateRun
 from coder.strategies.research import write_sources
 from coder.tools.support.symbols import find_definitions

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
+from coder.index.index import absolute_module
 from coder.index.parsers import definitions
-from coder.index.resolve import absolute_module
 from coder.python.source import Function, parse_or_empty, refers_to_any
 from coder.verify.layout import (
     EXCLUDED_DIRECTORIES,

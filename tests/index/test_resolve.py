@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.index.index import SymbolIndex, find_uses
-from coder.index.resolve import resolve_name
+from coder.index.index import SymbolIndex, find_uses, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from tests.builders import write, write_tree
 

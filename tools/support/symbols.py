@@ -8,10 +8,9 @@ from itertools import groupby
 from coder.core.errors import ToolError
 from coder.files.ripgrep import Hit, escape_path, grep
 from coder.index import Definition, enclosing_definitions, match_definitions
-from coder.index.index import find_uses
-from coder.index.resolve import resolve_name
+from coder.index.index import find_uses, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse, module_name
-from coder.retrieval.test_examples import find_reaching_tests
+from coder.retrieval.orientation import find_reaching_tests
 from coder.workspace.workspace import (
     Workspace,
     clip_line,
