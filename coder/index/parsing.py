@@ -119,7 +119,7 @@ def _row(
         id=identity,
         first_document=first_document,
         lengths=lengths.tobytes(),
-        definitions="\n".join(map(dump_definition, facts.definitions)),
+        definitions="\n".join(map(_json, facts.definitions)),
         imports=_json(
             [
                 (definition.module, definition.name, definition.alias, definition.line)
@@ -133,31 +133,15 @@ def _row(
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def dump_definition(definition: Definition) -> str:
-    """Serialize one definition as a line of text."""
-    return _json(
-        (
-            definition.name,
-            definition.kind,
-            definition.start,
-            definition.line,
-            definition.end,
-            definition.signature,
-            definition.summary,
-            *definition.docstring,
-        )
-    )
-
-
 def load_definitions(lines: str) -> tuple[Definition, ...]:
-    """Deserialize all definitions of a file from lines written by `dump_definition`."""
+    """Deserialize all definitions of a file from lines with one each."""
     return tuple(map(definition_from_row, json.loads(f"[{lines.replace(chr(10), ',')}]")))
 
 
 def definition_from_row(row: Sequence[Any]) -> Definition:
-    """Deserialize one definition from the JSON value written by `dump_definition`."""
-    *fields, first, last = row
-    return Definition._make((*fields, (first, last)))
+    """Deserialize one definition from its JSON value."""
+    *fields, docstring = row
+    return Definition._make((*fields, tuple(docstring)))
 
 
 SMALL_BYTES = 1_500_000

@@ -72,7 +72,6 @@ from coder.core.values import (
     Request,
     ToolCall,
     ToolMessage,
-    ToolSpec,
     Usage,
     UserMessage,
 )
@@ -255,7 +254,15 @@ class ProviderModel:
     ) -> ModelResponse:
         messages = to_model_messages(request.messages)
         parameters = ModelRequestParameters(
-            function_tools=[to_tool_definition(tool) for tool in request.tools],
+            function_tools=[
+                ToolDefinition(  # never strict, which would rewrite the schema
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=dict(tool.parameters),
+                    strict=False,
+                )
+                for tool in request.tools
+            ],
             instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
         )
         async with AsyncExitStack() as stack:
@@ -629,16 +636,6 @@ def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
     if parts:
         conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
     return conversation
-
-
-def to_tool_definition(tool: ToolSpec) -> ToolDefinition:
-    """Return a tool as a pydantic_ai definition; never strict, which would rewrite the schema."""
-    return ToolDefinition(
-        name=tool.name,
-        description=tool.description,
-        parameters_json_schema=dict(tool.parameters),
-        strict=False,
-    )
 
 
 def to_assistant_message(response: ModelResponse) -> AssistantMessage:

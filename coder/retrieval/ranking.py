@@ -331,7 +331,7 @@ def rank_places(case: IssueMatch) -> Localization:
             RankedPlace(
                 path=path,
                 score=file_scores[path],
-                reasons=explain_file(case, path, files[path], by_file) if order < MAX_EXPLAINED else (),
+                reasons=first_reasons(_file_reasons(case, path, files[path], by_file), order),
             )
             for order, path in enumerate(paths)
         ),
@@ -340,7 +340,7 @@ def rank_places(case: IssueMatch) -> Localization:
                 path=candidate.path,
                 item=candidate.item,
                 score=scores[candidate.key],
-                reasons=explain_definition(case, candidate) if order < MAX_EXPLAINED else (),
+                reasons=first_reasons(_definition_reasons(case, candidate), order),
                 is_pointed_at=any(candidate.evidence.get(kind, 0.0) > FEW_PLACES for kind in POINTERS),
             )
             for order, candidate in enumerate(by_score[:MOST_SYMBOLS])
@@ -432,9 +432,9 @@ ZONE_LABELS = {
 }
 
 
-def explain_definition(case: IssueMatch, candidate: DefinitionCandidate) -> tuple[str, ...]:
-    """Return the strongest few reasons."""
-    return tuple(dict.fromkeys(_definition_reasons(case, candidate)))[:MOST_REASONS]
+def first_reasons(reasons: Iterator[str], order: int) -> tuple[str, ...]:
+    """Return the strongest few reasons of the place that is `order`-th, none after the likeliest places."""
+    return tuple(dict.fromkeys(reasons))[:MOST_REASONS] if order < MAX_EXPLAINED else ()
 
 
 def _definition_reasons(case: IssueMatch, candidate: DefinitionCandidate) -> Iterator[str]:
@@ -465,13 +465,6 @@ def _distinctive_words(case: IssueMatch, candidate: DefinitionCandidate) -> list
     )
 
 
-def explain_file(
-    case: IssueMatch, path: str, evidence: FeatureValues, by_file: Mapping[str, list[DefinitionCandidate]]
-) -> tuple[str, ...]:
-    """Return the strongest few reasons, those of its likeliest definition after its own."""
-    return tuple(dict.fromkeys(_file_reasons(case, path, evidence, by_file)))[:MOST_REASONS]
-
-
 def _file_reasons(
     case: IssueMatch, path: str, evidence: FeatureValues, by_file: Mapping[str, list[DefinitionCandidate]]
 ) -> Iterator[str]:
@@ -479,7 +472,7 @@ def _file_reasons(
     if "stem in title" in evidence:
         yield "its name is in the title"
     for candidate in by_file.get(path, [])[:1]:
-        for reason in explain_definition(case, candidate)[:2]:
+        for reason in first_reasons(_definition_reasons(case, candidate), 0)[:2]:
             bare = candidate.item.bare_name
             yield reason if bare in reason else f"{bare}: {reason}"
     if is_test_path(path):

@@ -18,7 +18,7 @@ from coder.sandbox.backend import CommandSpec, MountSourceMissing, WrappedComman
 from coder.sandbox.confinement import (
     NAMESPACED_FAMILIES,
     build_filter,
-    is_machine_supported,
+    find_architecture,
 )
 from coder.sandbox.view import FileSystemView
 
@@ -54,7 +54,7 @@ class Bubblewrap:
             for number, (path, _) in replaced.items()
             for argument in ("--ro-bind-data", str(number), str(path))
         ]
-        if is_machine_supported():
+        if find_architecture():
             data[FILTER_DESCRIPTOR] = build_filter(families=NAMESPACED_FAMILIES)
             arguments += ["--seccomp", str(FILTER_DESCRIPTOR)]
         arguments += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]

@@ -285,18 +285,9 @@ Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
 
 
-def is_machine_supported() -> bool:
-    return platform.machine() in MACHINES
-
-
-def metadata_calls() -> dict[int, str]:
-    """Return the names of this machine's metadata system calls by number."""
-    return {number: name for name, number in MACHINES[platform.machine()].metadata.items()}
-
-
-def socket_calls() -> dict[int, str]:
-    """Return the names of this machine's system calls that give sockets an address, by number."""
-    return {number: name for name, number in MACHINES[platform.machine()].sockets.items()}
+def find_architecture() -> Architecture | None:
+    """Return the architecture of this machine; None if its system calls are not known."""
+    return MACHINES.get(platform.machine())
 
 
 @cache

@@ -14,10 +14,8 @@ from coder.sandbox.broker import can_broker, can_share_sockets
 from coder.sandbox.confinement import (
     NAMESPACED_FAMILIES,
     build_filter,
-    is_machine_supported,
+    find_architecture,
     landlock_abi,
-    metadata_calls,
-    socket_calls,
 )
 from coder.sandbox.view import may_contain_keys
 
@@ -48,11 +46,12 @@ class Landlock:
         if self._abi < OLDEST_ABI:
             available = f"version {self._abi} of it" if self._abi else "none"
             raise SandboxError(f"this kernel has {available}; version {OLDEST_ABI} (Linux 6.2) is needed")
-        if not is_machine_supported():
+        if (machine := find_architecture()) is None:
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
-        self._metadata = metadata_calls() if can_broker() else {}
+        self._metadata = {number: name for name, number in machine.metadata.items()} if can_broker() else {}
         self._shared_memory = (str(SHARED_MEMORY),) if is_unused(SHARED_MEMORY) else ()
-        self._sockets = socket_calls() if self._metadata and can_share_sockets() else {}
+        has_sockets = self._metadata and can_share_sockets()
+        self._sockets = {number: name for name, number in machine.sockets.items()} if has_sockets else {}
 
     @property
     def limitations(self) -> str:
@@ -85,8 +84,6 @@ class Landlock:
 
     def wrap(self, command: CommandSpec) -> WrappedCommand:
         """Return the command with a confinement plan for its own process."""
-        home = command.scratch / "home"
-        home.mkdir(exist_ok=True)
         view, network = command.view, command.policy.network
         git_directories = [path.parent for path in view.replacements if may_contain_keys(path)]
         readable = [
@@ -113,7 +110,7 @@ class Landlock:
             "brokered": brokered,
             "changeable": [*map(str, view.writable)],
         }
-        environment = {**command.environment, "HOME": str(home)}
+        environment = {**command.environment, "HOME": str(command.scratch / "home")}
         return WrappedCommand(
             argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement
         )

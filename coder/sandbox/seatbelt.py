@@ -104,13 +104,11 @@ class Seatbelt:
 
     def wrap(self, command: CommandSpec) -> WrappedCommand:
         """Return the sandbox-exec command line that runs the command."""
-        home = command.scratch / "home"
-        home.mkdir(exist_ok=True)
         profile = build_profile(command.view, network=command.policy.network)
         return WrappedCommand(
             argv=(self._executable, "-p", profile, "--", *command.argv),
             directory=str(command.cwd),
-            environment={**command.environment, "HOME": str(home)},
+            environment={**command.environment, "HOME": str(command.scratch / "home")},
         )
 
     def exit_code(self, code: int, output: str) -> int:
