@@ -9,15 +9,14 @@ import pytest
 
 from coder import api
 from coder.settings import trust_repository
+from tests import place
 from tests.builders import git, repo
 from tests.walls import walls
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 FILES = {
-    "clock.py": (
-        'def minutes(text):\n    hours, rest = text.split(":")\n    return int(hours) * 60 - int(rest)\n'
-    ),
+    "clock.py": place.FILES["clock.py"],
     "test_clock.py": (
         "from clock import minutes\n\n\ndef test_half_past_nine():\n    assert minutes('09:30') == 570\n\n\n"
         "def test_nine():\n    assert minutes('09:00') == 540\n"

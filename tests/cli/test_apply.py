@@ -74,15 +74,6 @@ def test_check_reports_outcome_and_writes_nothing(coder: Coder) -> None:
     assert box_source() == BOX
 
 
-def test_applies_all_files_or_none(coder: Coder) -> None:
-    second = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-two\n+three\n"
-    answer = coder(pasted=DIFF + second)
-    assert (answer.code, answer.out) == (2, "")
-    assert "src/notes.txt" in answer.err
-    assert answer.err.endswith("Nothing was written.\n")
-    assert box_source() == BOX
-
-
 def test_names_hunks_that_are_there_already(coder: Coder) -> None:
     repo(Path(), {"notes.txt": "two\n"})
     answer = coder(pasted="--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-one\n+two\n" + DIFF)

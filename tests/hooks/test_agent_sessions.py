@@ -297,14 +297,6 @@ def test_spent_rounds_leave_the_verdict_on_the_commit(agent: Agent, monkeypatch:
     assert git(agent.root, "notes", "--ref=coder", "show", "HEAD") == "# Page"
 
 
-@pytest.mark.parametrize("flag", ["--assume-unchanged", *by_hand("--skip-worktree")])
-def test_edit_that_git_is_told_not_to_see_is_judged(agent: Agent, flag: str) -> None:
-    agent.start()
-    git(agent.root, "update-index", flag, "clock.py")
-    agent.edit()
-    assert agent.end_turn()["decision"] == "block"
-
-
 @pytest.mark.thorough
 def test_edit_that_keeps_size_and_time_is_judged(agent: Agent) -> None:
     path, long_ago = agent.root / "clock.py", (1_700_000_000, 1_700_000_000)

@@ -60,7 +60,6 @@ HOMES = {
     "yaml": {"wiring"},
     "ray": {"executors"},
 }
-LINKS = ("coder/tools/", "coder/prompts/")
 FOUND = [*ROOT.glob("coder/**/*.py"), *ROOT.glob("tools/**/*.py")]
 UI_READS = ("coder.patching.git_hunks.", "coder.session.log.")
 OTHERS = ("demo/project", "bench/suite", "bench/challenges", "coder/tools/", "coder/prompts/")

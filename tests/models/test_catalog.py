@@ -17,7 +17,6 @@ from coder.models.catalog import (
     describe_models,
     describe_price,
     describe_tool_support,
-    detect_tool_support,
     find_key,
     find_list_price,
     is_loopback,
@@ -320,12 +319,6 @@ LISTING = b'{"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "nomic-embed-
 
 
 @pytest.mark.loopback
-def test_lists_server_models_without_embedding_models() -> None:
-    with serve_answers({"/v1/models": LISTING}) as url:
-        assert list_models(f"{url}/v1/") == ("qwen3:8b", "gemma3")
-
-
-@pytest.mark.loopback
 @pytest.mark.parametrize(
     "body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"]
 )
@@ -346,15 +339,6 @@ def test_finds_answering_servers_in_address_order() -> None:
             LocalServer(provider="ollama", base_url=f"{first}/v1", models=("qwen3:8b", "gemma3")),
             LocalServer(provider="vllm", base_url=f"{other}/v1", models=("b",)),
         )
-
-
-@pytest.mark.loopback
-def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
-    for answer, expected in ((b"true", True), (b"false", False), (b"null", None)):
-        with serve_answers({"/props": b'{"chat_template_caps": {"supports_tools": ' + answer + b"}}"}) as url:
-            assert detect_tool_support(f"{url}/v1") is expected
-    with serve_answers({}) as url:
-        assert detect_tool_support(f"{url}/v1") is None
 
 
 def test_recognizes_local_addresses() -> None:

@@ -216,11 +216,3 @@ def is_refused(action: Callable[[], object]) -> bool:
     except PatchError:
         return True
     return False
-
-
-def test_the_properties_can_fail(tmp_path: Path) -> None:
-    write_files(tmp_path, {"t": Text(lines=["a"])})
-    assert not is_refused(lambda: apply("--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n", tmp_path))
-    assert files(tmp_path) == {"t": b"b\n"}
-    with pytest.raises(ZeroDivisionError):
-        is_refused(lambda: 1 / 0)

@@ -15,13 +15,6 @@ def test_text_cannot_close_its_own_delimiter() -> None:
     assert forged.count(fence_text(forged)[6:14]) == 0
 
 
-def test_replaces_delimiter_that_occurs_in_text() -> None:
-    text = ""
-    for _ in range(3):  # a text that contains its own delimiter gets a new one
-        text += fence_text(f"{text}a")[6:14]
-        assert fence_text(text)[6:14] not in text
-
-
 def test_marks_only_tool_results() -> None:
     message = UserMessage(text="Mend it.")
     assert mark_message(message) == message

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.session.review import high_risk_paths, risk_kind
+from coder.session.review import risk_kind
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,3 @@ def test_risky_path_has_reason(path: str, kind: str) -> None:
 )
 def test_ordinary_files_have_no_risk(path: str) -> None:
     assert risk_kind(path) == ""
-
-
-def test_lists_only_risky_paths() -> None:
-    assert high_risk_paths(["a.py", "uv.lock", ".travis.yml"]) == {
-        "uv.lock": "lock file",
-        ".travis.yml": "CI",
-    }

@@ -4,23 +4,8 @@ from coder.python.source import (
     ImportedName,
     defined_names,
     list_imports,
-    module_of_path,
     third_party_modules,
 )
-
-
-@pytest.mark.parametrize(
-    ("path", "module"),
-    [
-        ("shop/cart.py", "shop.cart"),
-        ("src/shop/cart.py", "shop.cart"),
-        ("shop/__init__.py", "shop"),
-        ("cart.py", "cart"),
-        ("src.py", "src"),
-    ],
-)
-def test_names_module_of_path(path: str, module: str) -> None:
-    assert module_of_path(path) == module
 
 
 def test_makes_relative_imports_absolute() -> None:

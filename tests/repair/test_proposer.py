@@ -11,7 +11,6 @@ import pytest
 from coder.core.ports import AnswerClasses, Edit, Progress, Trace, Traces, TrialResult
 from coder.core.values import Proposals
 from coder.core.verdict import Failure, Outcome, RunProblem, TestResult
-from coder.patching import apply
 from coder.python.source import PythonSource
 from coder.repair.localization import FaultCase
 from coder.repair.proposer import (
@@ -138,16 +137,6 @@ NO_RUNNER = RunProblem(kind="no_runner", text="pytest is not installed")
 def test_says_why_nothing_was_tried(tmp_path: Path, options: dict[str, Any], note: str) -> None:
     result = propose(tmp_path, **options)
     assert (result.proposals, result.tried, result.note) == ((), 0, note)
-
-
-def test_proposes_diff_that_applies(tmp_path: Path) -> None:
-    result = propose(tmp_path)
-    (proposal,) = result.proposals
-    assert (proposal.place, proposal.summary) == ("a.py::f", LESS)
-    apply(proposal.diff, tmp_path)
-    assert (tmp_path / "a.py").read_text() == "def f(a):\n    return a <= 1\n"
-    assert result.suspects[0].place == "a.py::f"
-    assert (result.open_question, result.tried > 10) == ("", True)
 
 
 @pytest.mark.parametrize(

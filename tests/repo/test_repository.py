@@ -82,22 +82,6 @@ def test_whole_session_touches_nothing_of_user(root: Path, tmp_path: Path) -> No
     assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == []
 
 
-def test_partial_checkout_takes_rest_from_base(root: Path) -> None:
-    with open_candidate(root) as (repository, candidate):
-        write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n"})
-        (candidate.worktree / "tests" / "test_b.py").unlink()
-        tree = repository.candidate_patch(candidate).tree
-        with repository.checkout(tree, ["tests/test_a.py", "tests/test_b.py"]) as place:
-            assert files(place) == {
-                "a.py": LINES,
-                "b.py": "b\n",
-                "tests/test_a.py": "t\n",
-                ".gitignore": FILES[".gitignore"],
-            }
-        with repository.checkout(tree, []) as place:
-            assert files(place) == FILES
-
-
 def test_rolls_back_to_a_checkpoint_and_to_the_base(root: Path) -> None:
     write(root, {"_version.py": "1\n"})
     with open_candidate(root) as (repository, candidate):

@@ -202,20 +202,11 @@ def test_passing_goes_back_once(
     assert newest.reason == verdicts[-1].reason
 
 
-def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:
-    context = run_route(
-        tmp_path, [call("hand_over", kind="give_up", summary="It is no bug.")], FakeVerifier()
-    )
-    assert phases(context) == ["locate"]
-
-
 def test_repairs_red_result_until_attempts_are_spent(tmp_path: Path) -> None:
-    back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
-    again = back.replace("+VALUE = 3", "+VALUE = 4").replace("-VALUE = 2", "-VALUE = 3")
     last = call("hand_over", kind="give_up", summary="It is deeper.")
     context = run_route(
         tmp_path,
-        [patch(FIX), patch(back), patch(again), last],
+        [patch(FIX), patch(BETTER), patch(FIX_AGAIN), last],
         FakeVerifier(verdicts=[STILL_RED]),
         issue=f"{RED.id} fails",
     )
@@ -312,9 +303,6 @@ def test_the_last_call_of_a_cut_reply_is_not_run(tmp_path: Path) -> None:
     assert ["it was not run" in result.text for result in results] == [True, False]
 
 
-DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
-
-
 def verify_diff(
     root: Path, diff: str, exclusions: tuple[str, ...] = ()
 ) -> tuple[SessionFinished, list[str], FakeRepository]:
@@ -335,7 +323,7 @@ def verify_diff(
 
 
 def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
-    session_end, event_types, repository = verify_diff(tmp_path, DIFF)
+    session_end, event_types, repository = verify_diff(tmp_path, FIX)
     assert (session_end.kind, session_end.exit_code, session_end.delivery) == (VerdictKind.PROVEN, 0, None)
     assert session_end.report.startswith(f"# {session_end.kind}")
     assert event_types == ["files_changed", "phase_entered", "verified"]
@@ -343,14 +331,14 @@ def test_ends_with_verdict_and_delivers_nothing(tmp_path: Path) -> None:
 
 
 def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
-    session_end, event_types, _ = verify_diff(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
+    session_end, event_types, _ = verify_diff(tmp_path, FIX.replace("-VALUE = 1", "-VALUE = 7"))
     assert (session_end.kind, session_end.exit_code, event_types) == (None, 2, [])
     assert session_end.summary.startswith("The diff does not fit base: a.py")
 
 
 def test_what_lies_beside_a_change_is_one_note(tmp_path: Path) -> None:
     beside = ("dump.bin (untracked, 3072 MB)", "nested/ (untracked, a git repository of its own)")
-    session_end, _, _ = verify_diff(tmp_path, DIFF, beside)
+    session_end, _, _ = verify_diff(tmp_path, FIX, beside)
     assert session_end.verdict is not None
     assert session_end.verdict.kind is VerdictKind.PROVEN and session_end.verdict.with_effect("open") == ()
     assert f"not looked at: {', '.join(beside)}" in session_end.verdict.notes
@@ -358,7 +346,7 @@ def test_what_lies_beside_a_change_is_one_note(tmp_path: Path) -> None:
 
 def test_left_out_work_keeps_a_change_from_being_proven(tmp_path: Path) -> None:
     left_out = "data.bin (the git filter lfs is not run)"
-    session_end, _, _ = verify_diff(tmp_path, DIFF, (left_out,))
+    session_end, _, _ = verify_diff(tmp_path, FIX, (left_out,))
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
     assert session_end.verdict is not None
     assert [left.text for left in session_end.verdict.with_effect("open")] == [f"not judged: {left_out}"]

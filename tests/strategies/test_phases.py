@@ -57,11 +57,3 @@ async def test_slow_suite_is_told_once(tmp_path: Path) -> None:
         await measure_baseline(context.on(context.repository.create_candidate("c1")))
     measured = [r.event for r in context.log.records if isinstance(r.event, BaselineMeasured)]
     assert [event.problem for event in measured] == [slow.text]
-
-
-async def test_first_message_says_what_the_issues_example_gives(tmp_path: Path) -> None:
-    verifier = FakeVerifier(examples=("`value()` gives 1",))
-    context = offline_context(tmp_path, Proposals(), verifier=verifier, issue="value() is wrong")
-    message = await PHASE_SPECS["locate"].opening(context.on(context.repository.create_candidate("c1")))
-    heading = "# The issue's example, run on the untouched code"
-    assert "- `value()` gives 1" in message[message.index(heading) :]

@@ -54,14 +54,6 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     assert tests.base_calls == [(NEW, KIND, "t.py::old")]
 
 
-def test_explains_failures_that_are_alike_once(tmp_path: Path) -> None:
-    names = [f"t.py::test_{number}" for number in range(30)]
-    tests = FakeTests(report=fake_tests(*map(failed_result, names)), before=fake_tests())
-    text = call_tool(run_tests, workspace(tmp_path, {"t.py": ""}, tests=tests), tests=["t.py"])
-    assert text.count("assert 1 == 2") == 1
-    assert "The same happens in t.py::test_1, t.py::test_2, t.py::test_3, " in text
-
-
 def test_explains_inconclusive_run(tmp_path: Path) -> None:
     problem = RunProblem(kind="timeout", text="The tests took more than 60 s and were stopped.")
     tests = FakeTests(report=fake_tests(problem=problem, output="collected 9 items\n"), before=fake_tests())

@@ -42,19 +42,6 @@ def test_each_object_has_the_documented_fields_and_no_others(log: Path) -> None:
         assert set(public) == fields[str(public["event"])]
 
 
-def test_writes_session_from_started_to_finished() -> None:
-    events = objects(LOGS[-1])
-    assert (events[0]["event"], events[-1]["event"], events[-1]["verdict"], events[-1]["exit_code"]) == (
-        "started",
-        "finished",
-        "PROVEN",
-        0,
-    )
-    assert [public["phase"] for public in events if public["event"] == "phase"] == [
-        *("locate", "reproduce", "edit", "verify", "diagnose", "repair", "verify")
-    ]
-
-
 def test_output_fits_any_encoding() -> None:
     out = io.StringIO()
     log = EventLog()

@@ -33,7 +33,7 @@ from coder.core.verdict import (
     Verdict,
     VerdictKind,
 )
-from coder.session.log import EventLog, boundary_events, read_records
+from coder.session.log import EventLog, read_records
 from coder.ui import describe
 from coder.ui.describe import summarize_arguments
 from coder.ui.lines import LinePrinter, observation
@@ -166,24 +166,6 @@ def render_end(session_end: SessionFinished) -> str:
     out = io.StringIO()
     describe.print_summary(Console(file=out, width=100, highlight=False), session_end, session="s1")
     return out.getvalue()
-
-
-def test_fix_ends_with_diff_and_a_line_each() -> None:
-    session_end = boundary_events(LOGS / "format-1-wrong-then-repaired")[1]
-    assert session_end is not None
-    text = render_end(session_end)
-    assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
-    assert [line.split()[0] for line in text.splitlines()[-7:]] == [
-        "PROVEN",
-        "fixed",
-        "changed",
-        "tests",
-        "evidence",
-        "cost",
-        "next",
-    ]
-    assert "clock.py (+1 -1)" in text
-    assert "2 passed (before: 1 passed, 1 failed)" in text
 
 
 def test_interruption_says_where_work_is() -> None:

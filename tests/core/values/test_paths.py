@@ -35,36 +35,31 @@ def test_single_test_module_holds_tests(path: str, is_file: bool) -> None:
     assert is_test_file(path) is is_file
 
 
-def test_finds_node_ids_in_prose() -> None:
-    text = (
-        "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, "
-        "again tests/test_a.py::test_c"
-    )
-    assert extract_node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")
-
-
-@pytest.mark.parametrize("parameters", ["[a b]", "[[0] ...]", "[{'a': [1, 2]}-x y]", "[]"])
-def test_node_ids_have_parameters_with_spaces_and_brackets(parameters: str) -> None:
-    assert extract_node_ids(f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n") == (
-        f"test_a.py::test_b{parameters}",
-    )
-
-
-def test_unbalanced_node_id_means_function() -> None:
-    assert extract_node_ids("test_a.py::test_b[[-1] fails") == ("test_a.py::test_b",)
-
-
-def test_parameters_with_checkout_path_mean_function() -> None:
-    text = (
-        "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] "
-        "test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
-    )
-    assert extract_node_ids(text) == (
-        "test_a.py::test_b",
-        "test_a.py::test_c",
-        "test_a.py::test_d[a/b/c]",
-        "test_a.py::test_e[http://a/b/c]",
-    )
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (
+            "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3",
+            ["tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c"],
+        ),
+        ("test_a.py::test_c, again test_a.py::test_c", ["test_a.py::test_c"]),
+        *(
+            (
+                f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n",
+                [f"test_a.py::test_b{parameters}"],
+            )
+            for parameters in ("[a b]", "[[0] ...]", "[{'a': [1, 2]}-x y]", "[]")
+        ),
+        ("test_a.py::test_b[[-1] fails", ["test_a.py::test_b"]),
+        ("test_a.py::test_b[/home/me/project/a.txt]", ["test_a.py::test_b"]),
+        ("test_a.py::test_c[1-/home/me/a.txt-2]", ["test_a.py::test_c"]),
+        ("test_a.py::test_d[a/b/c]", ["test_a.py::test_d[a/b/c]"]),
+        ("test_a.py::test_e[http://a/b/c]", ["test_a.py::test_e[http://a/b/c]"]),
+    ],
+)
+def test_finds_node_ids(text: str, ids: list[str]) -> None:
+    """Unbalanced brackets, and paths of this machine, mean the function."""
+    assert [*extract_node_ids(text)] == ids
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from coder.core.verdict import (
     BehaviorExample,
     BehaviorReport,
     Failure,
-    Finding,
     LineCoverage,
     LintReport,
     TestResult,
@@ -65,15 +64,6 @@ def test_examples_show_results_before_and_now() -> None:
     assert lines[3:6] == lines[:3]
     assert lines[6:] == ["3 of 9 tried calls now answer differently"]
     assert max(map(len, lines)) <= 90
-
-
-def test_many_open_lines_are_counted_beside_the_evidence() -> None:
-    findings = tuple(Finding(rule="left-out", effect="open", text=f"part {n}") for n in range(9))
-    verdict = Verdict(kind=VerdictKind.FIXED, reason="Fixed.", findings=findings)
-    rows = [*evidence_rows(verdict, session="s1")]
-    assert [row.name for row in rows] == ["open"] * 4 + ["", "evidence"]
-    assert rows[4].text == "and 5 more: coder log evidence s1"
-    assert len([*evidence_rows(verdict)]) == 9
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,14 @@ class Exchange:
     bodies: list[Body] = field(default_factory=list)
 
 
+def chunk(delta: Body, finish: str | None = None) -> bytes:
+    return json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+
+
+def as_events(*chunks: bytes) -> list[bytes]:
+    return [b"data: " + data for data in chunks]
+
+
 @contextmanager
 def serve(server: Server, bodies: list[Body]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
@@ -79,12 +87,8 @@ def serve(server: Server, bodies: list[Body]) -> Iterator[str]:
                 self._send(200, data, server.mime)
             else:
                 text = next(server.texts) if server.texts else server.text
-                chunks = [
-                    {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
-                    {"choices": [{"index": 0, "delta": {}, "finish_reason": server.finish}]},
-                ]
-                events = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
-                self._send(200, b"".join([*events, b"data: [DONE]\n\n"]), server.mime)
+                events = as_events(chunk({"content": text}), chunk({}, server.finish))
+                self._send(200, b"\n\n".join([*events, b"data: [DONE]", b""]), server.mime)
 
         def _send(self, status: int, data: bytes, mime: str) -> None:
             self.send_response(status)
@@ -102,20 +106,27 @@ def exchange(
     server: Server, *, provider: str = "compatible", requests: int = 1, request: Request = ASKED
 ) -> Exchange:
     bodies: list[Body] = []
+    replies = ask(server, bodies, provider=provider, requests=requests, request=request)
+    return Exchange(replies[-1], bodies)
+
+
+def ask(
+    server: Server,
+    bodies: list[Body],
+    *,
+    provider: str = "compatible",
+    requests: int = 1,
+    request: Request = ASKED,
+) -> list[Reply]:
     with serve(server, bodies) as url:
         choice = ModelChoice(provider=provider, model="m", base_url=url, reason="named by a test")
         model = open_model(choice, environment={}, tool_calling=True, retry_policy=record_pauses([], tries=1))
-        for _ in range(requests):
-            reply = asyncio.run(model.complete(request, lambda _delta: None))
-    return Exchange(reply, bodies)
+        return [asyncio.run(model.complete(request, lambda _delta: None)) for _ in range(requests)]
 
 
 def replies(texts: Sequence[str]) -> list[Reply]:
     """Return the reply that is made of each text, in one conversation."""
-    with serve(Server(texts=iter(texts)), []) as url:
-        choice = ModelChoice(provider="compatible", model="m", base_url=url, reason="named by a test")
-        model = open_model(choice, environment={}, tool_calling=True, retry_policy=record_pauses([], tries=1))
-        return [asyncio.run(model.complete(ASKED, lambda _delta: None)) for _ in texts]
+    return ask(Server(texts=iter(texts)), [], requests=len(texts))
 
 
 def has_field(name: str, message: str, body: Body) -> str:
@@ -236,47 +247,32 @@ def whole(message: Any, finish: str | None = "stop", **more: Any) -> Any:
 FUNCTION = {"name": "read", "arguments": '{"path": "a.py"}'}
 ANSWERED = (ANSWER, (), "stop")
 CALLED = ("", (("read", '{"path": "a.py"}'),), "calls")
-EVENTS = [
-    b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
-    for delta, finish in [({"content": "It is "}, None), ({"content": "line 7."}, None), ({}, "stop")]
-]
+CHUNKS = (chunk({"content": "It is "}), chunk({"content": "line 7."}), chunk({}, "stop"))
+EVENTS = as_events(*CHUNKS)
 HALVES = (rb"\ud83d", rb"\ude42", rb"\ud83d")
 """An emoji as some servers stream it, and one that is cut."""
+
+
+def streamed(*parts: bytes, between: bytes = b"\n\n", expected: Any = ANSWERED) -> tuple[bytes, str, Any]:
+    return between.join(parts), "text/event-stream", expected
+
+
+DONE = (b"data: [DONE]", b"")
 REPLIES = {
-    "events, numbered, with comments": (
-        b"".join(b"id: %d\n%s\n\n: ping\n\n" % numbered for numbered in enumerate(EVENTS)),
-        "text/event-stream",
-        ANSWERED,
+    "events, numbered, with comments": streamed(
+        *(b"id: %d\n%s\n\n: ping\n\n" % numbered for numbered in enumerate(EVENTS)), between=b""
     ),
-    "events after one of `retry` alone": (
-        b"\r\n\r\n".join([b"retry: 3000", *EVENTS, b"data: [DONE]", b""]),
-        "text/event-stream",
-        ANSWERED,
+    "events after one of `retry` alone": streamed(b"retry: 3000", *EVENTS, *DONE, between=b"\r\n\r\n"),
+    "events, byte order mark": streamed(b"\xef\xbb\xbf" + EVENTS[0], *EVENTS[1:], *DONE),
+    "events, some of them empty": streamed(b"data:", *EVENTS, *DONE, between=b"\n\nevent: ping\ndata:\n\n"),
+    "events, no reason of their end": streamed(*EVENTS[:2], *DONE),
+    "events, halves of a character": streamed(
+        *(EVENTS[0].replace(b"It is ", half) for half in HALVES),
+        *(*EVENTS[1:], b""),
+        expected=("\U0001f642\ufffdline 7.", (), "stop"),
     ),
-    "events, byte order mark": (
-        b"\xef\xbb\xbf" + b"\n\n".join([*EVENTS, b"data: [DONE]", b""]),
-        "text/event-stream",
-        ANSWERED,
-    ),
-    "events, some of them empty": (
-        b"data:\n\n" + b"\n\nevent: ping\ndata:\n\n".join([*EVENTS, b"data: [DONE]", b""]),
-        "text/event-stream",
-        ANSWERED,
-    ),
-    "events, no reason of their end": (
-        b"\n\n".join([*EVENTS[:2], b"data: [DONE]", b""]),
-        "text/event-stream",
-        ANSWERED,
-    ),
-    "events, halves of a character": (
-        b"\n\n".join([*(EVENTS[0].replace(b"It is ", half) for half in HALVES), *EVENTS[1:], b""]),
-        "text/event-stream",
-        ("\U0001f642\ufffdline 7.", (), "stop"),
-    ),
-    "events, usage without numbers": (
-        b"\n\n".join([*EVENTS, b'data: {"choices": [], "usage": {"prompt_tokens": null}}', b""]),
-        "text/event-stream",
-        ANSWERED,
+    "events, usage without numbers": streamed(
+        *EVENTS, b'data: {"choices": [], "usage": {"prompt_tokens": null}}', b""
     ),
     "reasoning alone": (
         whole({"role": "assistant", "content": None, "reasoning_content": ANSWER}),
@@ -292,27 +288,15 @@ REPLIES = {
     ),
     "whole, parts": (whole({"content": [{"type": "text", "text": ANSWER}]}), "application/json", ANSWERED),
     "whole, no reason": (whole({"content": ANSWER}, None), "application/json", ANSWERED),
-    "lines": (
-        b"\n".join(
-            json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
-            for delta, finish in [({"content": "It is "}, None), ({"content": "line 7."}, None), ({}, "stop")]
-        ),
-        "application/x-ndjson",
-        ANSWERED,
-    ),
+    "lines": (b"\n".join(CHUNKS), "application/x-ndjson", ANSWERED),
     "whole, cut": (whole({"content": "It is"}, "length"), "application/json", ("It is", (), "length")),
-    "events, a call whose id is a number": (
-        b"\n\n".join(
-            b"data: "
-            + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
-            for delta, finish in [
-                ({"tool_calls": [{"index": 0, "id": 7, "type": "function", "function": FUNCTION}]}, None),
-                ({}, "tool_calls"),
-            ]
-        )
-        + b"\n\n",
-        "text/event-stream",
-        CALLED,
+    "events, a call whose id is a number": streamed(
+        *as_events(
+            chunk({"tool_calls": [{"index": 0, "id": 7, "type": "function", "function": FUNCTION}]}),
+            chunk({}, "tool_calls"),
+        ),
+        b"",
+        expected=CALLED,
     ),
     "whole, a call whose id is a number": (
         whole({"tool_calls": [{"id": 7, "function": FUNCTION}]}, "tool_calls"),

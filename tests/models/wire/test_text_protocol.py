@@ -27,18 +27,6 @@ def calls(raw: str) -> list[tuple[str, str]]:
     return [(call.name, call.arguments) for call in parse_reply(raw, TOOLS, prefix="c")[1]]
 
 
-def test_reads_prose_and_blocks_apart() -> None:
-    first = '```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
-    raw = f"I look.\n\n{first}\nThen:\n{first.replace('a.py', 'b.py')}\n"
-    assert parse_reply(raw, TOOLS, prefix="c") == (
-        "I look.\n\n\nThen:",
-        (
-            ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
-            ToolCall(id="c_1", name="read", arguments='{"path": "b.py"}'),
-        ),
-    )
-
-
 @pytest.mark.parametrize(
     "raw",
     [

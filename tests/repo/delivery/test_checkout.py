@@ -96,17 +96,6 @@ def test_refuses_file_under_unsupported_filter(root: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, fix: Delivery, tmp_path: Path) -> None:
-    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
-    before = fingerprint(root)
-    assert (
-        apply_commit(tmp_path / "linked", fix.commit)
-        == f"HEAD is now at {fix.commit[:10]}, which holds the fix."
-    )
-    assert (tmp_path / "linked" / "test_a.py").exists()
-    assert fingerprint(root) == before
-
-
 @pytest.mark.parametrize(
     ("files", "message"),
     [

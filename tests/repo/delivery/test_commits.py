@@ -22,18 +22,6 @@ def root(tmp_path: Path) -> Path:
     return repo(tmp_path / "r", {"a.py": "a\n"})
 
 
-def test_commit_has_user_identity_and_no_signature(root: Path) -> None:
-    git(root, "config", "commit.gpgSign", "true")
-    git(root, "config", "gpg.program", "false")
-    commit = make_commit(
-        find_checkout(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix: it\n\nVerdict: PROVEN\n\n"
-    )
-    assert (
-        git(root, "log", "-1", "--format=%an %ae|%cn|%B", commit)
-        == "Ada ada@example.org|Ada|fix: it\n\nVerdict: PROVEN"
-    )
-
-
 def make_user_commit(root: Path) -> NewCommit:
     door = find_checkout(root).git
     return create_user_commit(

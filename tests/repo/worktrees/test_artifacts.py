@@ -6,10 +6,9 @@ from coder.repo.artifacts import (
     find_ignored_paths,
     find_meson_modules,
     select_artifacts,
-    submodule_paths,
 )
 from coder.repo.git import find_checkout
-from tests.builders import git, repo, write
+from tests.builders import repo, write
 
 IGNORE = """
 _version.py
@@ -121,14 +120,3 @@ def test_copies_packages_of_composer(tmp_path: Path) -> None:
     copy_artifacts({path: path for path in paths}, source=root, target=tmp_path / "target")
     found = (path for path in (tmp_path / "target").rglob("*") if path.is_file())
     assert {path.relative_to(tmp_path / "target" / "vendor").as_posix() for path in found} == {*files}
-
-
-def test_copies_submodule_as_plain_files(tmp_path: Path) -> None:
-    library = repo(tmp_path / "library", {"lib.py": "lib\n"})
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
-    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor/lib")
-    git(root, "commit", "-qm", "submodule")
-    assert submodule_paths(find_checkout(root).git, "HEAD") == ("vendor/lib",)
-    (tmp_path / "target" / "vendor" / "lib").mkdir(parents=True)
-    copy_artifacts({"vendor/lib": "vendor/lib"}, source=root, target=tmp_path / "target")
-    assert [path.name for path in (tmp_path / "target" / "vendor" / "lib").iterdir()] == ["lib.py"]

@@ -42,6 +42,11 @@ EXECUTING = {
     "diff": {"diff.external": "{program}"},
     "include": {"include.path": "{included}"},
     "conditional include": {"includeIf.gitdir:/**.path": "{included}"},
+    "worktree": {
+        "extensions.worktreeConfig": "true",
+        "--worktree filter.x.clean": "{run}",
+        "--worktree core.fsmonitor": "{program}",
+    },
 }
 """Settings by groups in which none keeps git from using another."""
 
@@ -111,7 +116,7 @@ def test_repository_configuration_runs_nothing(tmp_path: Path, settings: dict[st
             "hooks": program.parent,
             "included": place / "included",
         }
-        git(root, "config", key, value.format(**places))
+        git(root, "config", *key.split(), value.format(**places))
     for enter in (_verify, _fix, _locate):
         enter(shutil.copytree(root, tmp_path / enter.__name__))
         assert [[*settings][int(path.name)] for path in marks.glob("[0-9]*")] == [], enter
@@ -185,14 +190,3 @@ def test_ignores_configured_attributes_and_excludes_files(tmp_path: Path) -> Non
         patch = repository.candidate_patch(candidate)
     assert patch.paths == ("a.py", "new.py")
     assert "+fixed" in patch.diff
-
-
-def test_worktree_configuration_runs_nothing(tmp_path: Path) -> None:
-    root = repo(
-        tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x\n"}
-    )
-    git(root, "config", "extensions.worktreeConfig", "true")
-    git(root, "config", "--worktree", "filter.x.clean", f"touch {tmp_path}/ran; cat")
-    git(root, "config", "--worktree", "core.fsmonitor", f"touch {tmp_path}/ran")
-    _fix(root)
-    assert not (tmp_path / "ran").exists()

@@ -62,14 +62,6 @@ def test_detects_change_with_same_timestamp(root: Path, tmp_path: Path) -> None:
     assert snapshot_content(root, tmp_path / "i")["a.py"] == "z"
 
 
-def test_takes_file_replacing_assume_unchanged_directory(root: Path, tmp_path: Path) -> None:
-    git(root, "update-index", "--assume-unchanged", "d/c.py")
-    (root / "d" / "c.py").unlink()
-    (root / "d").rmdir()
-    write(root, {"d": "a file now\n"})
-    assert snapshot_content(root, tmp_path / "i")["d"] == "a file now"
-
-
 def test_keeps_modes_links_and_type_changes(root: Path, tmp_path: Path) -> None:
     (root / "a.py").chmod(0o755)
     (root / "link").symlink_to("a.py")

@@ -1,4 +1,3 @@
-import subprocess
 from pathlib import Path
 
 from coder.repo import worktrees
@@ -109,21 +108,6 @@ def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
     (root / "data").write_bytes(b"\0other")
     other = commit(root, {}, parent="HEAD")
     assert worktrees.merge_change(door, old=old, new=new, onto=other) is None
-
-
-def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
-    (root / "image").write_bytes(bytes(range(256)))
-    new = commit(root, {"a.py": "b\n"})
-    git(root, "checkout", "-q", "main")
-    subprocess.run(
-        ["git", "apply"],
-        cwd=root,
-        input=worktrees.diff_trees(find_checkout(root).git, old="main", new=new).encode(),
-        check=True,
-    )
-    assert (root / "image").read_bytes() == bytes(range(256))
-    assert (root / "a.py").read_text(encoding="utf-8") == "b\n"
 
 
 def test_does_not_merge_links_as_text(tmp_path: Path) -> None:

@@ -5,24 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.git import find_checkout
-from coder.repo.worktrees import add_worktree, remove_tree, remove_worktree, remove_worktrees
-from tests.builders import git, repo, write
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return repo(tmp_path / "r", {"a.py": "a\n"})
-
-
-def test_makes_a_detached_worktree_filled_from_a_tree(root: Path, tmp_path: Path) -> None:
-    write(root, {"b.py": "b\n"})
-    git(root, "add", "b.py")
-    tree = git(root, "write-tree")
-    worktree = add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
-    assert sorted(path.name for path in (tmp_path / "w" / "s-c1").iterdir()) == [".git", "a.py", "b.py"]
-    assert worktree.git_dir == root / ".git" / "worktrees" / "s-c1"
-    assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+from coder.repo.worktrees import remove_tree, remove_worktree, remove_worktrees
+from tests.builders import write
 
 
 def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:

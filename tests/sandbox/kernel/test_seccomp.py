@@ -1,6 +1,7 @@
 """System call filter, run by a small interpreter of classic BPF to cover every architecture."""
 
 import struct
+from collections.abc import Callable
 
 import pytest
 
@@ -42,13 +43,18 @@ def filter_result(code: bytes, *, audit: int, number: int, arguments: tuple[int,
             at += yes if {EQUAL: held == operand, AT_LEAST: held >= operand}.get(kind, held & operand) else no
 
 
-@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
-def test_filters_system_calls(machine: Architecture) -> None:
-    code = build_filter(families=NAMESPACED_FAMILIES, machine=machine)
+def answers(code: bytes, machine: Architecture = X86) -> Callable[..., int]:
+    """Return a function that gives the kernel's answer to a call with these arguments."""
 
     def result(number: int, *arguments: int) -> int:
         return filter_result(code, audit=machine.audit, number=number, arguments=arguments)
 
+    return result
+
+
+@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
+def test_filters_system_calls(machine: Architecture) -> None:
+    result = answers(build_filter(families=NAMESPACED_FAMILIES, machine=machine), machine)
     assert {result(number) for number in machine.refused_calls} == {EPERM}
     assert [result(machine.socket, family) for family in (1, 2, 10, 16, 40, 38, 17)] == [ALLOW] * 4 + [
         ENETUNREACH
@@ -70,49 +76,34 @@ def test_refuses_other_architecture_and_x32_table() -> None:
 def test_refuses_system_v_objects_where_namespaces_are_shared(machine: Architecture) -> None:
     for shares, answer in ((True, EPERM), (False, ALLOW)):
         code = build_filter(families=NAMESPACED_FAMILIES, shares_namespaces=shares, machine=machine)
-        answers = {
-            filter_result(code, audit=machine.audit, number=number) for number in machine.shared_objects
-        }
-        assert answers == {answer}
+        assert {*map(answers(code, machine), machine.shared_objects)} == {answer}
 
 
 def test_without_pid_namespace_allows_only_own_limits() -> None:
-    code = build_filter(families=(), shares_namespaces=True, machine=X86)
-    assert [
-        filter_result(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)
-    ] == [
-        ALLOW,
-        EPERM,
-    ]
+    result = answers(build_filter(families=(), shares_namespaces=True, machine=X86))
+    assert [result(X86.prlimit, pid) for pid in (0, 77)] == [ALLOW, EPERM]
 
 
 @pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
 def test_metadata_calls_go_to_listener(machine: Architecture) -> None:
     numbers = tuple(machine.metadata.values())
-    with_broker = build_filter(families=(), shares_namespaces=True, brokered=numbers, machine=machine)
-    without_broker = build_filter(families=(), shares_namespaces=True, machine=machine)
-    assert {filter_result(with_broker, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
-    assert {filter_result(without_broker, audit=machine.audit, number=number) for number in numbers} == {
-        ALLOW
-    }
-    assert {
-        filter_result(without_broker, audit=machine.audit, number=number) for number in (463, 466, 469)
-    } == {ENOSYS}
-    assert (
-        filter_result(without_broker, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602))
-        == EPERM
+    with_broker, without_broker = (
+        answers(
+            build_filter(families=(), shares_namespaces=True, brokered=brokered, machine=machine), machine
+        )
+        for brokered in (numbers, ())
     )
+    assert {*map(with_broker, numbers)} == {NOTIFY}
+    assert {*map(without_broker, numbers)} == {ALLOW}
+    assert {*map(without_broker, (463, 466, 469))} == {ENOSYS}
+    assert without_broker(machine.ioctl, 0, 0x40086602) == EPERM
 
 
 @pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
 def test_brokered_sockets_are_tcp_and_connected_unix(machine: Architecture) -> None:
-    code = build_filter(
-        families=(), shares_namespaces=True, brokered=tuple(machine.sockets.values()), machine=machine
-    )
-
-    def result(number: int, *arguments: int) -> int:
-        return filter_result(code, audit=machine.audit, number=number, arguments=arguments)
-
+    brokered = tuple(machine.sockets.values())
+    code = build_filter(families=(), shares_namespaces=True, brokered=brokered, machine=machine)
+    result = answers(code, machine)
     cloexec = 0o2000000
     assert {result(number) for number in machine.sockets.values()} == {NOTIFY}
     allowed = [(2, 1), (2, 1 | cloexec), (2, 1, 6), (10, 1, 0), (1, 1), (1, 5 | cloexec, 0), (16, 3)]
@@ -149,8 +140,5 @@ def test_brokered_sockets_are_tcp_and_connected_unix(machine: Architecture) -> N
 def test_datagram_pairs_are_refused_wherever_namespaces_are_shared() -> None:
     for families in ((), (2, 10)):
         code = build_filter(families=families, shares_namespaces=True, machine=X86)
-        answers = [
-            filter_result(code, audit=X86.audit, number=X86.socketpair, arguments=(1, kind))
-            for kind in (1, 2, 5)
-        ]
-        assert answers == [ALLOW, ENETUNREACH, ALLOW]
+        result = answers(code)
+        assert [result(X86.socketpair, 1, kind) for kind in (1, 2, 5)] == [ALLOW, ENETUNREACH, ALLOW]

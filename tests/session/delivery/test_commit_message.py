@@ -6,7 +6,7 @@ from coder.core.events import NoteMade
 from coder.core.notes import Diagnosis, Done
 from coder.core.text import format_subject
 from coder.core.values import Candidate, PhaseName
-from coder.session.session import branch_slug, compose_message, summarize_change
+from coder.session.session import branch_slug, summarize_change
 from tests.session.fakes import kit
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
@@ -34,11 +34,6 @@ PREFIXED = ("core: add a thing", "docs: say so")
 )
 def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], expected: str) -> None:
     assert format_subject(summary, recent) == expected
-
-
-def test_message_has_subject_and_trailers() -> None:
-    text = compose_message("It works.", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",))
-    assert text == "It works\n\nCoder-Verdict: PROVEN\n"
 
 
 @pytest.mark.parametrize(

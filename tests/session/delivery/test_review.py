@@ -66,15 +66,6 @@ def review_context(
     return replace(context, revise=revise_flagged) if scenes else context
 
 
-def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
-    verifier = FakeVerifier()
-    session_end = run_with_decisions(review_context(tmp_path, verifier), decide(0))
-    assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 2)
-    assert session_end.delivery is not None
-    assert "b.py" not in session_end.delivery.diff
-    assert not (tmp_path / "b.py").exists()
-
-
 def test_part_of_a_change_keeps_what_was_open_beforehand(tmp_path: Path) -> None:
     left_out = Finding(rule=LEFT_OUT, effect="open", text="not judged: data.bin")
     whole = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "findings": (left_out,)})

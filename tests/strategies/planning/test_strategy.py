@@ -60,6 +60,14 @@ def run_plan(context: SessionContext, answer: Plan | None = None) -> tuple[list[
     return messages, [event.note for event in events(context.log, NoteMade)]
 
 
+def with_red_checks(context: SessionContext) -> SessionContext:
+    red = replace(
+        context.workspace(context.repository.create_candidate("c1")),
+        run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
+    )
+    return replace(context, workspace=lambda _candidate: red)
+
+
 def test_runs_plan_as_user_edited_it(tmp_path: Path) -> None:
     as_planned = plan_scene(Plan(summary="As planned."))
     scenes = [plan_scene(PLAN), edit_scene(3), as_planned, edit_scene(4, was=3)]
@@ -84,17 +92,6 @@ def test_user_plan_needs_no_planner(tmp_path: Path) -> None:
     assert context.task.issue in messages[0] and len(messages) == 2
 
 
-def test_planner_giving_up_states_reason(tmp_path: Path) -> None:
-    scene = Scene(
-        calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
-    )
-    context = kit(tmp_path, [scene])
-    run_plan(context)
-    last = context.log.records[-1].event
-    assert isinstance(last, NoteMade)
-    assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
-
-
 def test_planner_learns_of_failed_step_check(tmp_path: Path) -> None:
     checked = PLAN.model_copy(
         update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))}
@@ -104,11 +101,7 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path) -> None:
         tmp_path,
         [plan_scene(checked), edit_scene(2), plan_scene(amended), edit_scene(3, was=2)],
     )
-    red = replace(
-        context.workspace(context.repository.create_candidate("c1")),
-        run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
-    )
-    messages, notes = run_plan(replace(context, workspace=lambda _candidate: red))
+    messages, notes = run_plan(with_red_checks(context))
     assert "This did not work: It is two." in messages[2] and "Its check fails." in messages[2]
     # The executor gets it as well.
     assert "that change is still in place" in messages[3] and "Its check fails." in messages[3]
@@ -121,11 +114,7 @@ def test_failed_step_checks_stay_within_attempts(tmp_path: Path) -> None:
         scene for value in range(2, 9) for scene in (plan_scene(checked), edit_scene(value, was=value - 1))
     ]
     context = kit(tmp_path, scenes)
-    red = replace(
-        context.workspace(context.repository.create_candidate("c1")),
-        run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
-    )
-    messages, _ = run_plan(replace(context, workspace=lambda _candidate: red))
+    messages, _ = run_plan(with_red_checks(context))
     assert len(messages) == 2 * context.task.budget.attempts
     assert "2 more attempts." in messages[2] and "1 more attempt." in messages[4]
 

@@ -6,11 +6,9 @@ import pytest
 
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import BehaviorExample, BehaviorReport, Verdict, VerdictKind
-from coder.patching.git_hunks import split_git_diff
 from coder.strategies.review import (
     change_excerpts,
     committee_reviewers,
-    covered_lines,
     risk_reviewers,
 )
 
@@ -50,10 +48,6 @@ DIFF = (
     "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n"
     "+x = 0\n+x = 1\n"
 )
-
-
-def test_hunk_lines_are_numbered_in_changed_file() -> None:
-    assert list(covered_lines(split_git_diff(DIFF)[0])) == [40, 41, 42]
 
 
 def test_shows_code_around_change_with_line_numbers(tmp_path: Path) -> None:

@@ -40,14 +40,6 @@ def test_counts_only_newly_reached_internals() -> None:
     assert reason == "the change reaches into the test process (b.py: gc.get_objects)"
 
 
-def test_recognizes_files_that_configure_test_runs() -> None:
-    assert changed_runner_files("make check", ["src/a.js", "Makefile"], is_indirect=True) == ["Makefile"]
-    assert changed_runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"], is_indirect=True) == [
-        "run_tests.sh"
-    ]
-    assert changed_runner_files("mocha test.js", ["test.js", "a.js"], is_indirect=True) == []
-
-
 @pytest.mark.parametrize(
     ("new", "is_alike"),
     [

@@ -17,7 +17,6 @@ from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, pass
 SUITE = "tests/test_calc.py"
 OTHER = "tests/test_other.py"
 OLD_RED = f"{SUITE}::test_python_version"
-OLD_GREEN = f"{SUITE}::test_sum"
 NEW = f"{SUITE}::test_product"
 OLD_TESTS = "def test_sum():\n    assert 1\n\ndef test_python_version():\n    assert 0\n"
 NEW_TEST = "\ndef test_product():\n    assert product(2, 3) == 6\n"
