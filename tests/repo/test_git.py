@@ -1,12 +1,14 @@
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from coder.core.errors import GitError, UserError
-from coder.repo.git import Git, find_checkout
-from tests.builders import git, repo
+from coder.repo.bundles import make_bundle, unpack_bundle
+from coder.repo.git import Git, find_checkout, repository_lock, session_lock
+from tests.builders import git, repo, write
 
 
 @pytest.fixture
@@ -99,3 +101,59 @@ def test_revision_is_never_option(root: Path) -> None:
     door = Git(directory=root, git_dir=root / ".git", work_tree=root)
     assert door.resolve_commit("--all") is None
     assert door.resolve_commit("main") == git(root, "rev-parse", "main")
+
+
+def test_one_process_holds_session_lock(tmp_path: Path) -> None:
+    with (
+        session_lock(tmp_path / "s"),
+        pytest.raises(UserError, match=f"in use by process {os.getpid()} on "),
+        session_lock(tmp_path / "s"),
+    ):
+        pass
+    with session_lock(tmp_path / "s"):
+        pass
+
+
+def test_waits_for_repository_lock_and_leaves_nothing(tmp_path: Path) -> None:
+    order = []
+    has_entered = threading.Event()
+
+    def second() -> None:
+        has_entered.set()
+        with repository_lock(tmp_path):
+            order.append("second")
+
+    with repository_lock(tmp_path):
+        thread = threading.Thread(target=second)
+        thread.start()
+        has_entered.wait()
+        thread.join(0.05)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_clone_of_a_bundle_has_its_commits_and_is_made_once(tmp_path: Path) -> None:
+    origin = repo(tmp_path / "origin", {"a.py": "A = 1\n", "pkg/b.py": "B = 1\n"})
+    first = git(origin, "rev-parse", "HEAD")
+    write(origin, {"a.py": "A = 2\n"})
+    git(origin, "commit", "-qam", "second")
+    second = git(origin, "rev-parse", "HEAD")
+    write(origin, {".venv/pyvenv.cfg": "", "a.py": "uncommitted"})
+    bundle = make_bundle(find_checkout(origin), [first, second])
+    assert git(origin, "for-each-ref", "refs/coder") == ""
+    reads = []
+
+    def read() -> bytes:
+        reads.append(1)
+        return bundle
+
+    for commit in (first, second):
+        clone = unpack_bundle(read, tmp_path / "clones" / "x", commit=commit, origin=origin)
+        assert git(clone, "show", f"{commit}:pkg/b.py") == "B = 1"
+    assert (clone.name, len(reads)) == ("origin", 1)
+    assert (clone / "a.py").read_text(encoding="utf-8") == "A = 1\n"
+    assert git(clone, "status", "--porcelain") == "?? .venv"
+    assert (clone / ".venv").resolve() == origin / ".venv"
+    assert find_checkout(clone).head == first

@@ -1,4 +1,4 @@
-"""Test configuration and import roots in a repository's files."""
+"""Test configuration, packages and import roots in a repository's files."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 from coder.core.text import parse_json, parse_toml
 from coder.verify import layout
 from coder.verify.layout import (
+    PackageRun,
     configuration_of_tests,
     divide_run,
     import_roots,
@@ -18,7 +19,7 @@ from coder.verify.layout import (
     pytest_options,
     source_roots,
 )
-from coder.verify.project import find_hints
+from coder.verify.project import find_hints, parse_command
 from coder.verify.select import select_test_files
 from tests.builders import projects, write
 
@@ -158,3 +159,64 @@ def test_project_with_deep_files_is_read_as_without_them(tmp_path: Path) -> None
     assert len(divide_run(tmp_path, ())) == 1
     assert not any("pytest" in hint.command for hint in find_hints(tmp_path))
     assert select_test_files(tmp_path, tmp_path, ["minus.py"]) is not None
+
+
+OWN = "[tool.pytest.ini_options]\npythonpath = ['.']\n"
+PROJECT = "[project]\nname = 'p'\n"
+A, B = "a/tests/test_calc.py", "b/tests/test_calc.py"
+WHOLE = {"a": (), "b": ()}
+
+
+def both(name: str, text: str = "") -> dict[str, str]:
+    return {f"a/{name}": text, f"b/{name}": text}
+
+
+@pytest.mark.parametrize(
+    ("files", "parts"),
+    [
+        (both("tests/test_calc.py") | both("pyproject.toml", OWN), WHOLE),
+        (both("tests/test_calc.py") | both("pyproject.toml", PROJECT), WHOLE),
+        (both("tests/test_calc.py") | both("tests/__init__.py") | both("setup.py"), WHOLE),
+        ({A: "", "b/tests/test_other.py": ""} | both("tox.ini", "[pytest]\n"), WHOLE),
+        ({A: "import utils", "b/test_b.py": "import utils"} | both("utils.py") | both("setup.py"), WHOLE),
+        ({"tests/test_it.py": ""} | both("tests/test_calc.py") | both("pytest.ini"), {".": (), **WHOLE}),
+        ({"packages/a/tests/test_calc.py": "", "packages/b/tests/test_calc.py": ""}
+         | {f"packages/{name}/pyproject.toml": OWN for name in "ab"},
+         {"packages/a": (), "packages/b": ()}),
+        # One process runs them all:
+        (both("tests/test_calc.py") | both("setup.py") | {"conftest.py": ""}, {".": ()}),
+        (both("tests/test_calc.py") | both("setup.py") | {"pyproject.toml": PROJECT}, {".": ()}),
+        (both("tests/test_calc.py") | both("setup.py") | {"pytest.ini": "[pytest]\n"}, {".": ()}),
+        (both("tests/test_calc.py") | both("pkg/__init__.py"), {".": ()}),
+        ({"tests/test_it.py": "", "src/p/__init__.py": "", "pyproject.toml": OWN}, {".": ()}),
+    ],
+)  # fmt: skip
+def test_packages_run_by_themselves(
+    tmp_path: Path, files: dict[str, str], parts: dict[str, tuple[str, ...]]
+) -> None:
+    write(tmp_path, files)
+    assert [(run.root, run.tests) for run in divide_run(tmp_path, ())] == [*parts.items()]
+
+
+@pytest.mark.parametrize(
+    ("tests", "runs"),
+    [
+        ([f"{A}::test_x", "b"], [("a", (f"{A}::test_x",)), ("b", ())]),
+        ([A, "test_top.py"], [("a", (A,)), (".", ("test_top.py",))]),
+        ([], [(".", ()), ("a", ()), ("b", ())]),
+    ],
+)
+def test_tests_run_in_their_packages(
+    tmp_path: Path, tests: list[str], runs: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    write(tmp_path, {"test_top.py": "", **both("tests/test_calc.py"), **both("pyproject.toml", OWN)})
+    assert [(run.root, run.tests) for run in divide_run(tmp_path, tests)] == runs
+
+
+@pytest.mark.parametrize(
+    "text", ["pytest a", "pytest -c a/pyproject.toml", "python -m unittest discover -s a"]
+)
+def test_command_that_names_a_place_runs_there(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {**both("tests/test_calc.py"), **both("pyproject.toml", OWN)})
+    command = parse_command(text, Path("/usr/bin/python"), root=tmp_path)
+    assert command.divide(tmp_path, (A,)) == (PackageRun(tests=(A,)),)
