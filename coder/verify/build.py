@@ -5,7 +5,7 @@ import re
 import shlex
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -122,6 +122,7 @@ class BuiltTrees:
     def __init__(self, trees: Trees, builder: Builder | None = None) -> None:
         """Wrap `trees`; without a builder nothing is ever built."""
         self._trees = trees
+        self.read, self.changed_paths = trees.read, trees.changed_paths
         self._builder = builder
         self._builds: dict[tuple[str, ...], Build] = {}
         self._lock = threading.Lock()
@@ -144,12 +145,6 @@ class BuiltTrees:
         most = max((len(build.files) for build in self._builds.values()), default=0)
         names = ", ".join(self.modules) or f"{most} files"
         return (f"Built on both sides from their own sources: {names}.",) if most else ()
-
-    def changed_paths(self, tree: str) -> tuple[str, ...]:
-        return self._trees.changed_paths(tree)
-
-    def read(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
-        return self._trees.read(tree, paths)
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:

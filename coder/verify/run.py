@@ -245,6 +245,10 @@ class PytestRunner:
         resources that the sandbox keeps from tests.
         """
         self.project = project
+        self.command = project.command.text
+        self.is_recorded = project.command.is_recorded
+        self.is_selective = project.command.is_selective
+        self.collects_file_by_file = project.command.is_pytest
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
@@ -256,10 +260,6 @@ class PytestRunner:
         self._cores = min(MOST_CORES, cores or processor_count())
         self._seconds: dict[str, float] = {}
         """Seconds of test files, as far as they ran."""
-
-    @property
-    def command(self) -> str:
-        return self.project.command.text
 
     def run(
         self,
@@ -284,19 +284,6 @@ class PytestRunner:
         if shard is None:  # all shards are to know the same
             self._learn(report)
         return report
-
-    @property
-    def is_recorded(self) -> bool:
-        return self.project.command.is_recorded
-
-    @property
-    def is_selective(self) -> bool:
-        """True if single test files can be run."""
-        return self.project.command.is_selective
-
-    @property
-    def collects_file_by_file(self) -> bool:
-        return self.project.command.is_pytest
 
     def collect(
         self,
