@@ -245,22 +245,17 @@ class GroupedCommand(TyperCommand):
     """Command whose --help lists the options that people need first, and the others below headings."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        entries = [
-            (parameter, record)
-            for parameter in self.get_params(ctx)
-            if (record := parameter.get_help_record(ctx)) is not None
-        ]
-        arguments = [record for parameter, record in entries if parameter.param_type_name == "argument"]
-        options = {parameter.name: record for parameter, record in entries if record not in arguments}
-        groups = HELP_GROUPS if len(options) >= LEAST_GROUPED else {}
-        grouped = {name for names in groups.values() for name in names}
-        sections = {
-            "Arguments": arguments,
-            "Options": [record for name, record in options.items() if name not in grouped],
-            **{
-                title: [options[name] for name in names if name in options] for title, names in groups.items()
-            },
+        parameters = self.get_params(ctx)
+        groups = HELP_GROUPS if len(parameters) >= LEAST_GROUPED else {}
+        titles = {name: title for title, names in groups.items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in ("Arguments", "Options", *groups)
         }
+        for parameter in parameters:
+            if record := parameter.get_help_record(ctx):
+                is_argument = parameter.param_type_name == "argument"
+                title = "Arguments" if is_argument else titles.get(parameter.name or "", "Options")
+                sections[title].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):

@@ -16,9 +16,8 @@ from coder import __version__
 from coder.core import events
 from coder.core.errors import CoderError, UserError
 from coder.core.events import Attachment
-from coder.core.notes import Done, Plan
 from coder.core.plan import format_plan
-from coder.core.state import next_mode, session_status
+from coder.core.state import next_mode
 from coder.core.text import parse_json, sanitize_text
 from coder.core.values import AssistantMessage, Hunk, Image, ToolCall, first_changed_line
 from coder.core.verdict import VerdictKind
@@ -94,9 +93,6 @@ class UpdateTranslator:
         self._judges = False
         """Id of the verification that runs."""
         self._runs: list[str] = []
-        self._steps: list[str] = []
-        """The planner's steps; empty where there is no planner."""
-        self._completed = 0
         self._progress_at: datetime | None = None
 
     @property
@@ -141,12 +137,6 @@ class UpdateTranslator:
                 self._newest_reply = text.strip()
                 yield _message("\n\n" if name in self._streamed else f"{text.strip()}\n\n")
                 self._streamed.discard(name)
-            case events.NoteMade(note=Plan(steps=steps)) if steps:
-                self._steps = [*self._steps[: self._completed], *(step.intent for step in steps)]
-                yield _plan(self._steps, completed=self._completed)
-            case events.NoteMade(note=Done(), candidate=candidate) if self._steps and "/" not in candidate:
-                self._completed += 1
-                yield _plan(self._steps, completed=self._completed)
             case events.Warned() | events.Failed():
                 lead = "\n\n" if self._streamed else ""
                 yield from (_message(f"{lead}{line.words}\n\n") for line in describe_event(event))
@@ -222,8 +212,6 @@ class UpdateTranslator:
         """Close what is still open, then show the report and the summary as the last message."""
         for id in filter(None, (*self._calls.values(), self._judging)):
             yield _progress(id, status="failed" if event.kind is None else "completed")
-        if event.exit_code == 0 and event.verdict is not None and self._steps:
-            yield _plan(self._steps, completed=len(self._steps))
         report = report_body(event).strip()
         if report and report != self._newest_reply:
             yield _message(f"{report}\n\n")
@@ -268,15 +256,6 @@ def diff_content(root: Path, hunks: Iterable[Hunk]) -> Iterator[Any]:
 
 def _progress(tool_call_id: str, **fields: Any) -> schema.ToolCallProgress:
     return schema.ToolCallProgress(tool_call_id=tool_call_id, **fields)
-
-
-def _plan(steps: Sequence[str], *, completed: int) -> schema.AgentPlanUpdate:
-    states = ["completed"] * completed + ["in_progress"] + ["pending"] * len(steps)
-    fields: list[Any] = [
-        {"content": sanitize_text(step), "priority": "medium", "status": state}
-        for step, state in zip(steps, states, strict=False)
-    ]
-    return schema.AgentPlanUpdate(entries=fields)
 
 
 def _text(text: str) -> schema.TextContentBlock:
@@ -375,10 +354,6 @@ class EditorSession:
     def _records(self) -> Sequence[events.Record]:
         return self.newest.records if self.newest is not None else ()
 
-    @property
-    def _newest_id(self) -> str:
-        return session_status(self._records[:1]).session
-
     async def introduce(self, logs: Sequence[EventLog] = ()) -> None:
         """Show the earlier sessions of the conversation, then name the commands of the prompt."""
         for log in logs:
@@ -413,7 +388,7 @@ class EditorSession:
             mode = "ask" if text.endswith("?") else next_mode(self._records)
             match await asyncio.to_thread(interpret, self.repository, text, mode=mode, known=COMMANDS):
                 case TypedRequest() as request:
-                    return await self._request(*request, attachments)
+                    return await self._request(request, attachments)
                 case PromptCommand() as command:
                     await self._run_command(*command)
                     return "end_turn"
@@ -424,19 +399,19 @@ class EditorSession:
         if name == "!":
             raise UserError("Commands behind ! run in coder's own interface alone.")
         self._lines.clear()
-        await self._commands.run(name, text or (self._newest_id if name in ("apply", "undo") else ""))
+        newest = self._commands.newest_id if name in ("apply", "undo") else ""
+        await self._commands.run(name, text or newest)
         await self._send(_message(_fence("\n".join(self._lines))))
 
     async def _refuse(self, _question: str, options: tuple[str, ...]) -> str:
         return options[-1]
 
-    async def _request(self, text: str, mode: str, attachments: tuple[Attachment, ...]) -> schema.StopReason:
+    async def _request(self, asked: TypedRequest, attachments: tuple[Attachment, ...]) -> schema.StopReason:
         await self._open_repository()
-        continues, conversation = ("", "") if mode == "verify" else (self._newest_id, self.id)
-        request = services.UserRequest(text, mode, continues, (), attachments, conversation)
+        request = self._commands.make_request(asked, attachments=attachments, conversation=self.id)
         running = await self.repository.start(request)
         await self._perform(running)
-        self.newest = running.log if conversation else self.newest
+        self.newest = running.log if request.conversation else self.newest
         finished = running.log.records[-1].event
         assert isinstance(finished, events.SessionFinished)
         if self._is_cancelled:

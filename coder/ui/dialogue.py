@@ -24,7 +24,7 @@ from coder.ui.tui.commands import (
     custom_purposes,
     interpret,
 )
-from coder.ui.tui.services import Services, UserRequest
+from coder.ui.tui.services import Services
 
 
 class Dialogue:
@@ -96,11 +96,6 @@ class Dialogue:
         """Records of the newest session; empty if there is none."""
         return self.newest_log.records if self.newest_log is not None else ()
 
-    @property
-    def _session_id(self) -> str:
-        """Id of the newest session; empty if there is none."""
-        return session_status(self._records[:1]).session
-
     async def _introduce(self) -> None:
         try:
             model = await asyncio.to_thread(self._services.choose_model)
@@ -117,7 +112,7 @@ class Dialogue:
         mode = "ask" if text.endswith("?") else self._mode
         match await asyncio.to_thread(interpret, self._services, text, mode=mode):
             case TypedRequest() as request:
-                await self._request(*request)
+                await self._request(request)
             case PromptCommand("quit", _):
                 return False
             case PromptCommand("help", _):
@@ -143,7 +138,7 @@ class Dialogue:
             if not text.isdecimal():
                 raise UserError(f"/{name} needs the number of a request, such as /{name} 1.")
             session, sentence = await asyncio.to_thread(
-                self._services.go_back, self._session_id, int(text), "both"
+                self._services.go_back, self._commands.newest_id, int(text), "both"
             )
             self._print(sentence.splitlines())
         self.newest_log = await asyncio.to_thread(self._services.load_session, session)
@@ -155,21 +150,14 @@ class Dialogue:
         if (task := interrupted_task(self._records)) is not None:
             self._print([f"This request did not come to its end; send it again to go on: {task.issue}"])
 
-    async def _request(self, text: str, mode: str) -> None:
-        judges = mode == "verify"
-        continues = "" if judges else self._session_id
-        outputs = () if judges else self._commands.take_outputs()
-        running = await self._services.start(UserRequest(text, mode, continues, outputs))
-        await self._perform(running, can_continue=not judges)
-
-    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
+    async def _request(self, asked: TypedRequest) -> None:
         """Run a session to its end, and print all of it."""
-        self._session = running
+        self._session = running = await self._services.start(self._commands.make_request(asked))
         try:
             await run_and_follow(running, self._print_events(running.log, running))
         finally:
             self._session = None
-        if can_continue:
+        if asked.mode != "verify":
             self.newest_log = running.log
 
     async def _print_events(self, log: EventLog, running: RunningSession | None = None) -> None:

@@ -23,7 +23,7 @@ from coder.ui.tui.commands import (
 from coder.ui.tui.conversation import ConversationScreen
 from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services, TrustQuestion, UserRequest
+from coder.ui.tui.services import Services, TrustQuestion
 
 INSTANT_COMMANDS = ("help", "quit", "context")
 """Commands that are carried out beside what runs."""
@@ -191,8 +191,9 @@ class CoderApp(KeyedApp[None]):
         if isinstance(asked, TypedRequest) or asked.name not in INSTANT_COMMANDS:
             self._require_idle(typed)
         match asked:
-            case TypedRequest(text, mode):
-                self._request(text, mode)
+            case TypedRequest():
+                self.conversation.is_busy = True
+                self.run_worker(self.conversation.request(self._commands.make_request(asked)))
             case PromptCommand("help", _):
                 self.run_worker(self.action_help())
             case PromptCommand("quit", _):
@@ -217,17 +218,6 @@ class CoderApp(KeyedApp[None]):
         await self.conversation.resume(session)
         await self._choose_model()
 
-    def _request(self, text: str, mode: str) -> None:
-        self.conversation.is_busy = True
-        judges = mode == "verify"
-        request = UserRequest(
-            text,
-            mode,
-            "" if judges else self.conversation.session_id,
-            () if judges else self._commands.take_outputs(),
-        )
-        self.run_worker(self.conversation.request(request))
-
     async def _run_command(self, name: str, text: str) -> None:
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
@@ -235,7 +225,7 @@ class CoderApp(KeyedApp[None]):
         try:
             await self.conversation.wait_open()
             if name == "rewind":
-                await self.conversation.go_back(text)
+                await self.conversation.go_back(self._commands.newest_id, text)
             else:
                 await self._commands.run(name, text)
             if name == "model" and text:

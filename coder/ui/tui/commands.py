@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from difflib import get_close_matches
 from threading import Event
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
 from coder.ui.tui.keys import KeyBindings
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import Services, UserRequest
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
@@ -160,11 +160,24 @@ class Commands:
         self._stop = Event()
         self._outputs: list[tuple[str, str]] = []
 
-    def take_outputs(self) -> tuple[tuple[str, str], ...]:
-        """Return the commands since the last request, each with its output, and forget them."""
+    @property
+    def newest_id(self) -> str:
+        """Id of the session that the next request continues; empty if there is none."""
+        from coder.core.state import session_status
+
+        log = self._newest()
+        return session_status(log.records[:1]).session if log is not None else ""
+
+    def make_request(self, asked: TypedRequest, **fields: Any) -> UserRequest:
+        """Return a request that continues the newest session, with the output of commands since the last one.
+
+        One that judges a change has neither.
+        """
+        if asked.mode == "verify":
+            return UserRequest(asked.text, asked.mode)
         outputs = tuple(self._outputs)
         self._outputs.clear()
-        return outputs
+        return UserRequest(asked.text, asked.mode, self.newest_id, outputs, **fields)
 
     def stop(self) -> None:
         self._stop.set()

@@ -111,13 +111,6 @@ class ConversationScreen(Screen[None]):
         return self.newest.records if self.newest is not None else ()
 
     @property
-    def session_id(self) -> str:
-        """Id of the newest session, which the next request continues; empty if there is none."""
-        from coder.core.state import session_status
-
-        return session_status(self._records[:1]).session
-
-    @property
     def can_listen(self) -> bool:
         """True if a session runs whose model receives what the user says."""
         return self._session is not None and bool(self._model.name)
@@ -191,15 +184,14 @@ class ConversationScreen(Screen[None]):
         else:
             await self.show(log)
 
-    async def go_back(self, text: str) -> None:
-        """Go on from an earlier point of the conversation; ask for what `text` does not say.
+    async def go_back(self, left: str, text: str) -> None:
+        """Go on from before a request of the session `left`; ask for what `text` does not say.
 
         Raises:
             CoderError: there is nothing to go back to.
         """
         from coder.ui.tui.dialogs import go_back
 
-        left = self.session_id
         point = await go_back(self.app, self._services, left, text)
         if point is not None:
             self.newest, sentence = point
