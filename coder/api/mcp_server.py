@@ -29,7 +29,6 @@ INSTRUCTIONS = (
 )
 MOST_PLACES = 10
 HEARTBEAT_SECONDS = 10.0
-CLOSE_CHECK_SECONDS = 0.2
 READS = ToolAnnotations(read_only_hint=True)
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 AnyContext = Context[Any, Any]
@@ -60,10 +59,15 @@ class ToolResult(Value):
 class RepositoryTools:
     """Tools on the repository that contains a directory."""
 
-    def __init__(self, directory: Path, *, unsafe_no_sandbox: bool, closed: Event) -> None:
+    def __init__(self, directory: Path, *, unsafe_no_sandbox: bool) -> None:
         self._directory = directory
         self._unsafe = unsafe_no_sandbox
-        self._closed = closed
+        self._running: set[Event] = set()
+
+    def stop(self) -> None:
+        """Stop the sessions that run."""
+        for stop in self._running:
+            stop.set()
 
     async def verify(
         self,
@@ -138,25 +142,30 @@ class RepositoryTools:
     async def _run_session(self, context: AnyContext, function: Callable[..., api.Result]) -> api.Result:
         """Run a session, and stop it where the client cancels the call or closes the connection."""
         stop = Event()
-        watcher = asyncio.ensure_future(_pass_on(self._closed, stop))
+        self._running.add(stop)
         try:
             return await _follow(context, partial(function, stop=stop))
         finally:
             stop.set()
-            watcher.cancel()
+            self._running.discard(stop)
 
 
-def build_server(
-    directory: Path, *, unsafe_no_sandbox: bool = False, closed: Event | None = None
-) -> MCPServer:
-    """Return a server whose tools work on the repository that contains a directory.
+def serve_repository(
+    directory: Path,
+    requests: BinaryIO,
+    answers: BinaryIO,
+    *,
+    unsafe_no_sandbox: bool,
+    on_close: Callable[[], None],
+) -> None:
+    """Serve tools on the repository that contains a directory until the requests end, messages by lines.
 
-    `closed` is set when the client has gone; what is running then is stopped.
+    `on_close` is called when the client has gone; what is running then is stopped.
     """
-    tools = RepositoryTools(directory, unsafe_no_sandbox=unsafe_no_sandbox, closed=closed or Event())
+    tools = RepositoryTools(directory, unsafe_no_sandbox=unsafe_no_sandbox)
     readers = (_make_tool(reader, READS) for reader in (tools.verify, tools.locate, tools.locate_fault))
     writers = (_make_tool(writer, WRITES) for writer in (tools.apply, tools.fix))
-    return MCPServer(
+    server = MCPServer(
         "coder",
         version=__version__,
         instructions=INSTRUCTIONS,
@@ -164,12 +173,11 @@ def build_server(
         tools=[*readers, *writers],
     )
 
+    def close() -> None:
+        tools.stop()
+        on_close()
 
-def serve_streams(
-    server: MCPServer, requests: BinaryIO, answers: BinaryIO, *, on_close: Callable[[], None]
-) -> None:
-    """Serve until the requests end, messages by lines; `on_close` is called when the client has gone."""
-    anyio.run(_serve_streams, server, requests, answers, on_close)
+    anyio.run(_serve_streams, server, requests, answers, close)
 
 
 async def _serve_streams(
@@ -237,12 +245,6 @@ async def _follow(context: AnyContext, function: Callable[..., AnyResult]) -> An
         )
     finally:
         reporter.cancel()
-
-
-async def _pass_on(source: Event, target: Event) -> None:
-    while not source.is_set():  # noqa: ASYNC110 - it is set by another thread, not by this loop
-        await asyncio.sleep(CLOSE_CHECK_SECONDS)
-    target.set()
 
 
 def _to_tool_result(result: api.Result, *, diff: str) -> ToolResult:

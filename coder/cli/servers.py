@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from threading import Event
 from typing import Annotated
 
 import typer
@@ -33,17 +32,16 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
     from coder.cli.terminal import take_over_stream
 
     requests, answers = take_over_stream(0), take_over_stream(1)
-    from coder.api.mcp_server import build_server, serve_streams
+    from coder.api.mcp_server import serve_repository
 
     find_checkout(repo)
-    closed = Event()
-
-    def close() -> None:
-        closed.set()
-        end_without_client()
-
-    server = build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox, closed=closed)
-    serve_streams(server, requests, answers, on_close=close)
+    serve_repository(
+        repo.resolve(),
+        requests,
+        answers,
+        unsafe_no_sandbox=unsafe_no_sandbox,
+        on_close=end_without_client,
+    )
 
 
 ServerName = Annotated[

@@ -96,6 +96,12 @@ def _describe_course(event: events.Event) -> Iterator[Line]:
             yield Line(text=text, style="note", indent=1)
         case events.CandidateForked(candidate=candidate, parent=parent, approach=approach) if parent:
             yield Line(text=f"{candidate} grows out of {parent}: {approach}", style="about", indent=1)
+        case events.StageChanged(stage=stage, component=component, state="running"):
+            if not component:
+                yield Line(text=stage, style="phase")
+        case events.StageChanged(stage=stage, component=component, state=state, remark=remark):
+            text = f"{f'{stage} {component}'.rstrip()}  {state}{f': {shorten(remark)}' if remark else ''}"
+            yield Line(text=text, style="note" if state == "done" else "red", indent=1)
         case events.CandidateDropped(candidate=candidate, reason=reason):
             text = f"{candidate} goes no further: {shorten(reason)}"
             yield Line(text=text, style="about", indent=1)
@@ -214,15 +220,6 @@ def summarize_arguments(arguments: str) -> str:
 def shorten(text: str) -> str:
     """Return a text in one line, cut to the width of a line."""
     return shorten_line(text, LINE_CHARACTERS)
-
-
-def stage_lines(event: events.StageChanged) -> list[Text]:
-    """Return the lines of a stage of a build that began, or of a part of it that ended."""
-    if event.state == "running":
-        return [] if event.component else [Text(event.stage, "bold")]
-    style = "green" if event.state == "done" else "red"
-    remark = f": {shorten(event.remark)}" if event.remark else ""
-    return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
 
 
 STYLES = {

@@ -34,7 +34,6 @@ from coder.ui.describe import (
     current_activity,
     describe_event,
     shorten,
-    stage_lines,
     status_parts,
     summarize_arguments,
 )
@@ -236,8 +235,6 @@ def _plain_lines(event: events.Event, *, are_details_shown: bool = False) -> lis
         case events.SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
             suffix = ", uncommitted work included" if dirty else ""
             return [Text(f"session {session}, {model}"), Text(f"{repository}{suffix}", "dim")]
-        case events.StageChanged():
-            return stage_lines(event)
         case _:
             lines = describe_event(event)
             return [_render(line) for line in lines if are_details_shown or not line.is_detail]

@@ -20,7 +20,6 @@ from coder.ui.describe import (
     current_activity,
     describe_event,
     report_body,
-    stage_lines,
     status_parts,
     summarize_arguments,
     summary_lines,
@@ -206,8 +205,6 @@ def _event_widgets(event: events.Event) -> Iterable[Widget]:
             yield Fold(
                 title, lambda: [Static(sanitize_text(text), classes="output", markup=False)], remark=remark
             )
-        case events.StageChanged():
-            yield from (_line(text.plain, "stage") for text in stage_lines(event))
         case _:
             described = [*describe_event(event)]
             details = [line for line in described if line.is_detail]
