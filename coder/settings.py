@@ -31,8 +31,8 @@ class Config(Value):
 
     model: str | None = None
     """Model to use, as `provider:name`; None: chosen from the available keys and local servers."""
-    strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
-    """Strategy of fixes; None: linear if there is a model, otherwise offline."""
+    base_url: str | None = None
+    """OpenAI-compatible server to use instead of the provider's own."""
     planner_model: str | None = None
     """Model that plans and locates; None: `model`."""
     reviewer_model: str | None = None
@@ -42,46 +42,14 @@ class Config(Value):
 
     It costs time and money, and changes nothing for models that do not think.
     """
-    seed: int | None = None
-    """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
-    keep_steps: bool = False
-    """Whether each step is delivered as a commit of its own, with the verdict on the last."""
-    offline_first: bool = True
-    """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
-    base_url: str | None = None
-    """OpenAI-compatible server to use instead of the provider's own."""
+    context_tokens: int | None = Field(default=None, ge=8192)
+    """Size of the model's context window; None: as listed for the model, else learnt when it overflows."""
     images: bool | None = None
     """Whether the model accepts images; None: as far as its name or its server tells."""
     tool_calling: bool = True
     """Tool calling of the model; without it, calls are written as text."""
-    test: str | None = None
-    """The project's test command; None: detected."""
-    build: str | None = None
-    """Command that builds the project, run on both sides of a change before its tests; None: detected.
-
-    Detected are extension modules of Python, built where a change touches their sources.
-    """
-    suite_seconds: float = Field(default=900.0, gt=0)
-    """Time limit of each test run."""
-    wait: bool = False
-    """Whether all tests that use the changed code run, up to `suite_seconds`, however long they take.
-
-    Otherwise they run nearest first, for three times as long as the tests of the fix, 20 s to 120 s.
-    """
-    behavior_seconds: float = Field(default=10.0, ge=0)
-    """Time limit for comparing the answers to calls of tests, and to calls near them; 0 compares nothing."""
-    require: Requirement = "fixed"
-    """The least verdict that ends with exit code 0: `proven`, `fixed`, `passing` or `not-broken`."""
-    checks: Literal["show", "block"] = "show"
-    """New findings of the project's own linters: shown, or a reason against PROVEN (`block`)."""
-    attempts: int = Field(default=3, ge=1)
-    """Failed verifications before giving up."""
-    attempts_per_side: int = Field(default=2, ge=1)
-    """Attempts at the code, or at the test, after which the same failure is blamed on the other."""
-    sandbox_cpu_seconds: int | None = Field(default=None, gt=0)
-    """CPU time of each process in the sandbox; None: only the wall clock limits it."""
-    sandbox_memory_mb: int = Field(default=8192, ge=256)
-    """Memory of everything that one command starts, in MiB; never more than most of the machine's."""
+    seed: int | None = None
+    """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
     max_usd: Decimal | None = Field(default=None, gt=0)
     """Most US dollars that a session spends."""
     max_usd_per_day: Decimal | None = Field(default=None, gt=0)
@@ -92,8 +60,40 @@ class Config(Value):
     """Longest time of a session."""
     max_requests: int | None = Field(default=None, gt=0)
     """Most requests of a session to models."""
-    context_tokens: int | None = Field(default=None, ge=8192)
-    """Size of the model's context window; None: as listed for the model, else learnt when it overflows."""
+    attempts: int = Field(default=3, ge=1)
+    """Failed verifications before giving up."""
+    attempts_per_side: int = Field(default=2, ge=1)
+    """Attempts at the code, or at the test, after which the same failure is blamed on the other."""
+    strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
+    """Strategy of fixes; None: linear if there is a model, otherwise offline."""
+    offline_first: bool = True
+    """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
+    keep_steps: bool = False
+    """Whether each step is delivered as a commit of its own, with the verdict on the last."""
+    test: str | None = None
+    """The project's test command; None: detected."""
+    build: str | None = None
+    """Command that builds the project, run on both sides of a change before its tests; None: detected.
+
+    Detected are extension modules of Python, built where a change touches their sources.
+    """
+    wait: bool = False
+    """Whether all tests that use the changed code run, up to `suite_seconds`, however long they take.
+
+    Otherwise they run nearest first, for three times as long as the tests of the fix, 20 s to 120 s.
+    """
+    suite_seconds: float = Field(default=900.0, gt=0)
+    """Time limit of each test run."""
+    behavior_seconds: float = Field(default=10.0, ge=0)
+    """Time limit for comparing the answers to calls of tests, and to calls near them; 0 compares nothing."""
+    checks: Literal["show", "block"] = "show"
+    """New findings of the project's own linters: shown, or a reason against PROVEN (`block`)."""
+    require: Requirement = "fixed"
+    """The least verdict that ends with exit code 0: `proven`, `fixed`, `passing` or `not-broken`."""
+    test_network: bool = False
+    """Network access of this repository's tests: services on loopback, and the internet."""
+    test_environment: tuple[str, ...] = ()
+    """Names of environment variables that are passed to tests of this repository."""
     approve: Mode = "auto-edit"
     """Approval mode: actions that need an answer first.
 
@@ -111,30 +111,29 @@ class Config(Value):
     """Commands that are asked about."""
     deny: tuple[str, ...] = ()
     """Commands that never run."""
-    inline: bool = False
-    """Whether the interface stays in the terminal's own screen and leaves a transcript there."""
-    screen_reader: bool = False
-    """Whether the interface is a conversation in plain lines, for screen readers."""
-    keys: Mapping[str, str] = Field(default={})
-    """Keys of the interface: a table `[keys]` with lines such as `send = "ctrl+s"`."""
-    vim: bool = False
-    """Whether the prompt of the interface has vim's normal and insert mode."""
-    sandbox: str | None = None
-    """Sandbox of another package, by its name in the entry points `coder.sandboxes`; None: coder's own."""
-    image: str | None = None
-    """Local container image in which commands and tests run, by podman or Docker."""
-    test_network: bool = False
-    """Network access of this repository's tests: services on loopback, and the internet."""
-    test_environment: tuple[str, ...] = ()
-    """Names of environment variables that are passed to tests of this repository."""
     deny_read: tuple[str, ...] = ()
     """Patterns of files that neither tools nor commands may read; `!` in front allows.
 
     They extend those of coder.permissions.secrets.
     """
-
     url_hosts: tuple[str, ...] = ()
     """Hosts from which `coder ask --url` may fetch a page."""
+    sandbox: str | None = None
+    """Sandbox of another package, by its name in the entry points `coder.sandboxes`; None: coder's own."""
+    image: str | None = None
+    """Local container image in which commands and tests run, by podman or Docker."""
+    sandbox_memory_mb: int = Field(default=8192, ge=256)
+    """Memory of everything that one command starts, in MiB; never more than most of the machine's."""
+    sandbox_cpu_seconds: int | None = Field(default=None, gt=0)
+    """CPU time of each process in the sandbox; None: only the wall clock limits it."""
+    inline: bool = False
+    """Whether the interface stays in the terminal's own screen and leaves a transcript there."""
+    screen_reader: bool = False
+    """Whether the interface is a conversation in plain lines, for screen readers."""
+    vim: bool = False
+    """Whether the prompt of the interface has vim's normal and insert mode."""
+    keys: Mapping[str, str] = Field(default={})
+    """Keys of the interface: a table `[keys]` with lines such as `send = "ctrl+s"`."""
 
     @field_validator("allow", "ask", "deny")
     @classmethod
@@ -144,25 +143,16 @@ class Config(Value):
         return patterns
 
 
-SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Models": (
-        *("model", "base_url", "planner_model", "reviewer_model"),
-        *("effort", "context_tokens", "images", "tool_calling", "seed"),
-    ),
-    "Limits": (
-        *("max_usd", "max_usd_per_day", "max_tokens", "max_seconds", "max_requests"),
-        *("attempts", "attempts_per_side"),
-    ),
-    "Strategy": ("strategy", "offline_first", "keep_steps"),
-    "Tests and verdicts": (
-        *("test", "build", "wait", "suite_seconds", "behavior_seconds", "checks", "require"),
-        *("test_network", "test_environment"),
-    ),
-    "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
-    "Sandbox": ("sandbox", "image", "sandbox_memory_mb", "sandbox_cpu_seconds"),
-    "Interface": ("inline", "screen_reader", "vim", "keys"),
+SETTING_GROUPS: Mapping[str, str] = {
+    "Models": "model",
+    "Limits": "max_usd",
+    "Strategy": "strategy",
+    "Tests and verdicts": "test",
+    "Permissions": "approve",
+    "Sandbox": "sandbox",
+    "Interface": "inline",
 }
-"""Headings for all settings, with those below each."""
+"""Headings for all settings, in their order, with the first one below each."""
 
 
 class Setting(Value):

@@ -265,19 +265,19 @@ def config(repo: RepositoryOption = Path()) -> None:
     """Show all settings, what each is for, and where those come from that are not the default."""
     from coder.settings import SETTING_GROUPS, collect_settings, describe_settings
 
-    settings = {setting.name: setting for setting in collect_settings(find_root(repo))}
+    settings = collect_settings(find_root(repo))
     descriptions = describe_settings()
-    width = max(map(len, settings))
+    titles = {first: title for title, first in SETTING_GROUPS.items()}
+    width = max(len(setting.name) for setting in settings)
     columns = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
-    for title, names in SETTING_GROUPS.items():
-        print(title)
-        for name in names:
-            setting = settings[name]
-            origin = "" if setting.source == "default" else f"  [{setting.source}]"
-            purpose = re.split(r"[.;](?: |$)", descriptions[name])[0]
-            line = f"  {name:<{width}}  {setting.text or '-':<12}{origin}  {purpose}"
-            print(sanitize_text(line if columns is None else shorten_line(line, columns)))
-        print()
+    for setting in settings:
+        if setting.name in titles:
+            print(*([] if setting is settings[0] else [""]), titles[setting.name], sep="\n")
+        origin = "" if setting.source == "default" else f"  [{setting.source}]"
+        purpose = re.split(r"[.;](?: |$)", descriptions[setting.name])[0]
+        line = f"  {setting.name:<{width}}  {setting.text or '-':<12}{origin}  {purpose}"
+        print(sanitize_text(line if columns is None else shorten_line(line, columns)))
+    print()
     print(
         f"Your own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] "
         "of its pyproject.toml, or into coder.toml."
