@@ -30,7 +30,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.events import Answer, QuestionAsked, SessionFinished, ToolFinished, Warned
+from coder.core.events import QuestionAnswered, QuestionAsked, SessionFinished, ToolFinished, Warned
 from coder.core.values import Request, ToolMessage
 from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from coder.permissions.secrets import DENY_READ, Secrets
@@ -184,7 +184,7 @@ def run_case(context: SessionContext, expect: dict[str, Any]) -> SessionFinished
                     if "deliver" in record.event.options
                     else next(answers, expect.get("attended", "refuse"))
                 )
-                session.send(Answer(question=record.event.question, option=option))
+                session.send(QuestionAnswered(question=record.event.question, option=option))
         return await running
 
     return asyncio.run(scenario())

@@ -375,8 +375,9 @@ class QuestionAnswered(EventValue):
     type: Literal["question_answered"] = "question_answered"
     question: str
     option: str
-    by: Literal["person", "default"]
+    by: Literal["person", "default"] = "person"
     instruction: str = ""
+    """Instruction for the model in place of the refused action; empty if the user gives none."""
 
 
 class ReviewAsked(EventValue):
@@ -399,7 +400,7 @@ class ReviewAnswered(HunkDecisions):
 
     type: Literal["review_answered"] = "review_answered"
     question: str
-    by: Literal["person", "default"]
+    by: Literal["person", "default"] = "person"
 
 
 class PlanAsked(EventValue):
@@ -417,7 +418,7 @@ class PlanAnswered(EventValue):
     question: str
     plan: Plan | None
     """None: it was rejected."""
-    by: Literal["person", "default"]
+    by: Literal["person", "default"] = "person"
 
 
 class StageChanged(EventValue):
@@ -599,29 +600,6 @@ class Withdraw(Value):
     text: str
 
 
-class Answer(Value):
-    """The choice of one option of a question."""
-
-    question: str
-    option: str
-    instruction: str = ""
-    """Instruction for the model in place of the refused action; empty if the user gives none."""
-
-
-class Decide(HunkDecisions):
-    """The answer to a review: which hunks of the diff to deliver."""
-
-    question: str
-
-
-class Amend(Value):
-    """The answer to a plan: the plan to run, unchanged or edited."""
-
-    question: str
-    plan: Plan | None
-    """None: the plan is rejected, and nothing runs."""
-
-
 class DeliverNow(Value):
     """Judge the change by what has run so far; ignored unless impacted tests or the suite are running."""
 
@@ -630,7 +608,9 @@ class Stop(Value):
     """End the session now and report its state."""
 
 
-SessionCommand = Say | Withdraw | Answer | Decide | Amend | DeliverNow | Stop
+UserAnswer = QuestionAnswered | ReviewAnswered | PlanAnswered
+"""Answers to questions: recorded as they are sent."""
+SessionCommand = Say | Withdraw | UserAnswer | DeliverNow | Stop
 
 
 def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from coder.core import events
 from coder.core.notes import Plan
@@ -141,7 +141,7 @@ def _find_file(run: ProgramRun, root: Path, which: FindProgram) -> ProgramRun:
     return run.model_copy(update={"file": file, "is_own": is_own})
 
 
-Reply = TypeVar("Reply", events.Answer, events.Decide, events.Amend)
+Reply = TypeVar("Reply", bound=events.UserAnswer)
 
 
 class Approval:
@@ -201,12 +201,10 @@ class Approval:
         self._log.append(question)
         answered = events.QuestionAnswered(question=question.question, option=default, by="default")
         if self.attended:
-            answer = await self._wait_for(events.Answer, question.question)
-            option = answer.option if answer.option in options else default
-            instruction = answer.instruction if takes_instruction and option == default else ""
-            answered = answered.model_copy(
-                update={"option": option, "by": "person", "instruction": instruction}
-            )
+            answered = await self._wait_for(events.QuestionAnswered, question.question)
+            option = answered.option if answered.option in options else default
+            instruction = answered.instruction if takes_instruction and option == default else ""
+            answered = answered.model_copy(update={"option": option, "instruction": instruction})
         self._log.append(answered)
         return answered
 
@@ -218,8 +216,7 @@ class Approval:
         question = self._next_question_id()
         self._log.append(review.model_copy(update={"question": question}))
         if self.attended:
-            decision = await self._wait_for(events.Decide, question)
-            answer = events.ReviewAnswered(**decision.model_dump(), by="person")
+            answer = await self._wait_for(events.ReviewAnswered, question)
         else:
             all_hunks = tuple(range(len(split_git_diff(review.diff))))
             answer = events.ReviewAnswered(question=question, accepted=all_hunks, by="default")
@@ -230,12 +227,15 @@ class Approval:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
         question = self._next_question_id()
         self._log.append(events.PlanAsked(question=question, plan=plan))
-        chosen = (await self._wait_for(events.Amend, question)).plan if self.attended else plan
-        by: Literal["person", "default"] = "person" if self.attended else "default"
-        self._log.append(events.PlanAnswered(question=question, plan=chosen, by=by))
-        return chosen
+        answer = (
+            await self._wait_for(events.PlanAnswered, question)
+            if self.attended
+            else events.PlanAnswered(question=question, plan=plan, by="default")
+        )
+        self._log.append(answer)
+        return answer.plan
 
-    def deliver_answer(self, command: events.Answer | events.Decide | events.Amend) -> None:
+    def deliver_answer(self, command: events.UserAnswer) -> None:
         """Pass an answer to the question that waits for it; drop it if none does."""
         future = self._waiting.get((type(command), command.question))
         if future is not None and not future.done():

@@ -101,7 +101,7 @@ class Session:
                 self._context.remarks.add(text)
             case events.Withdraw(text=text):
                 self._context.remarks.withdraw(text)
-            case events.Answer() | events.Decide() | events.Amend():
+            case events.QuestionAnswered() | events.ReviewAnswered() | events.PlanAnswered():
                 self._context.approval.deliver_answer(command)
             case events.DeliverNow():
                 self._deliver_now()

@@ -318,13 +318,13 @@ def answer_command(event: events.AnyQuestion, option: str | None) -> events.Sess
     """
     match event:
         case events.QuestionAsked(question=question, options=options, default=default):
-            return events.Answer(question=question, option=option if option in options else default)
+            return events.QuestionAnswered(question=question, option=option if option in options else default)
         case events.ReviewAsked(question=question, diff=diff):
             hunks = tuple(range(len(split_git_diff(diff))))
             accepted = hunks if option in (APPLY, DELIVER, None) else ()
-            return events.Decide(question=question, accepted=accepted)
+            return events.ReviewAnswered(question=question, accepted=accepted)
         case events.PlanAsked(question=question, plan=plan):
-            return events.Amend(question=question, plan=plan if option in (DELIVER, None) else None)
+            return events.PlanAnswered(question=question, plan=plan if option in (DELIVER, None) else None)
 
 
 class EditorSession:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from coder.core.errors import CoderError, UserError
-from coder.core.events import Answer, QuestionAsked, Record, SessionFinished, Stop
+from coder.core.events import QuestionAnswered, QuestionAsked, Record, SessionFinished, Stop
 from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
 from coder.session.log import EventLog, RunningSession, run_and_follow
@@ -186,7 +186,7 @@ class Dialogue:
         """Ask a question that no session asks; the last option is the safe one."""
         question = QuestionAsked(question="interface", text=text, options=options, default=options[-1])
         answer = await ask_in_lines(self._console, question, self._read_line)
-        return answer.option if isinstance(answer, Answer) else options[-1]
+        return answer.option if isinstance(answer, QuestionAnswered) else options[-1]
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -306,21 +306,23 @@ def answer_command(event: events.AnyQuestion, reply: str) -> events.SessionComma
         case events.QuestionAsked(question=question, options=options, default=default):
             option = _find_option(reply, options, default=default)
             instruction = reply if event.takes_instruction and not option else ""
-            return events.Answer(question=question, option=option or default, instruction=instruction)
+            return events.QuestionAnswered(
+                question=question, option=option or default, instruction=instruction
+            )
         case events.ReviewAsked(question=question, diff=diff):
             hunks = tuple(range(len(split_git_diff(diff))))
             if reply.lower() in YES:
-                return events.Decide(question=question, accepted=hunks)
+                return events.ReviewAnswered(question=question, accepted=hunks)
             if reply.lower() in NO:
-                return events.Decide(question=question, accepted=())
+                return events.ReviewAnswered(question=question, accepted=())
             if re.fullmatch(r"[\d\s,]+", reply):
                 chosen = {int(number) - 1 for number in re.findall(r"\d+", reply)}
-                return events.Decide(question=question, accepted=tuple(sorted(chosen & {*hunks})))
-            return events.Decide(
+                return events.ReviewAnswered(question=question, accepted=tuple(sorted(chosen & {*hunks})))
+            return events.ReviewAnswered(
                 question=question, accepted=hunks, comments=(HunkComment(hunk=0, text=reply),)
             )
         case events.PlanAsked(question=question, plan=plan):
-            return events.Amend(question=question, plan=plan if reply.lower() in YES else None)
+            return events.PlanAnswered(question=question, plan=plan if reply.lower() in YES else None)
 
 
 def _answer_keys(options: Sequence[str]) -> dict[str, str]:

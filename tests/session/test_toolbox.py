@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.events import Answer, MessageFinished, QuestionAsked, ToolFinished
+from coder.core.events import MessageFinished, QuestionAnswered, QuestionAsked, ToolFinished
 from coder.core.notes import Note
 from coder.core.values import EDIT, EXPLAIN, LOCATE, AssistantMessage, Candidate, Phase, Policy, ToolCall
 from coder.permissions.command_rules import Rule
@@ -153,7 +153,7 @@ def run_reply(
             await asyncio.sleep(0)
             for question in _questions(context, before):
                 context.approval.deliver_answer(
-                    Answer(question=question.question, option=option, instruction=instruction)
+                    QuestionAnswered(question=question.question, option=option, instruction=instruction)
                 )
         await work
 
@@ -193,7 +193,7 @@ async def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) 
     started = time.monotonic()
     await asyncio.sleep(THINKING_SECONDS)
     waited = time.monotonic() - started
-    context.approval.deliver_answer(Answer(question=question, option="allow"))
+    context.approval.deliver_answer(QuestionAnswered(question=question, option="allow"))
     await work
     waited = waited
     finished = context.log.records[-1].event

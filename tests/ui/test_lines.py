@@ -6,7 +6,6 @@ import pytest
 from rich.console import Console
 
 from coder.core.events import (
-    Answer,
     BaselineMeasured,
     QuestionAnswered,
     QuestionAsked,
@@ -93,7 +92,7 @@ def test_terminal_has_questions_answered_by_typing() -> None:
     asyncio.run(printer.show(log.follow()))
     assert "installed for the \ninterpreter" in out.getvalue()  # wrapped between words
     assert "Install numpy?" in out.getvalue() and "y: yes, n: no > " in out.getvalue()
-    assert commands == [Answer(question="q1", option="yes")]
+    assert commands == [QuestionAnswered(question="q1", option="yes")]
 
 
 def test_recorded_session_reads_in_order() -> None:

@@ -322,11 +322,11 @@ class QuestionQueue:
         def send_answer(result: ChosenOption | HunkDecisions | PlanDecision | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, ChosenOption):
-                self._send(events.Answer(question=question, **result._asdict()))
+                self._send(events.QuestionAnswered(question=question, **result._asdict()))
             elif isinstance(result, PlanDecision):
-                self._send(events.Amend(question=question, plan=result.plan))
+                self._send(events.PlanAnswered(question=question, plan=result.plan))
             elif result is not None:
-                self._send(events.Decide(question=question, **dict(result)))
+                self._send(events.ReviewAnswered(question=question, **dict(result)))
             if self._open:
                 self._show(*next(iter(self._open.items())))
 

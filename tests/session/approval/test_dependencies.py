@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.events import Answer, QuestionAnswered, QuestionAsked, Warned
+from coder.core.events import QuestionAnswered, QuestionAsked, Warned
 from coder.core.ports import Distribution, SystemPackage
 from coder.core.verdict import TestReport
 from coder.session.judging import ensure_dependencies, offer_packages
@@ -69,7 +69,7 @@ async def test_installs_nothing_without_approval(
     async for record in context.log.follow():
         if isinstance(record.event, QuestionAsked):
             await asyncio.sleep(0)
-            context.approval.deliver_answer(Answer(question=record.event.question, option=option))
+            context.approval.deliver_answer(QuestionAnswered(question=record.event.question, option=option))
         if isinstance(record.event, QuestionAnswered):
             break
     assert (await asking) == report
@@ -108,7 +108,9 @@ def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:
                 questions.append(record.event.text)
                 await asyncio.sleep(0)
                 option = "install" if "PyYAML" in record.event.text else "go on without"
-                context.approval.deliver_answer(Answer(question=record.event.question, option=option))
+                context.approval.deliver_answer(
+                    QuestionAnswered(question=record.event.question, option=option)
+                )
             if len(questions) == 2 and isinstance(record.event, QuestionAnswered):
                 break
         return await asking, questions

@@ -5,9 +5,6 @@ from typing import Any
 import pytest
 
 from coder.core.events import (
-    Amend,
-    Answer,
-    Decide,
     Event,
     PlanAnswered,
     PlanAsked,
@@ -57,21 +54,21 @@ async def test_takes_default_when_unattended(asked: Event, default: object, answ
     [
         (
             GO,
-            Answer(question="q9", option="no"),
-            Answer(question="q1", option="yes"),
+            QuestionAnswered(question="q9", option="no"),
+            QuestionAnswered(question="q1", option="yes"),
             QuestionAnswered(question="q1", option="yes", by="person"),
         ),
         (
             REVIEW,
-            Answer(question="q1", option="yes"),
-            Decide(question="q1", accepted=(1,), comments=(COMMENT,)),
+            QuestionAnswered(question="q1", option="yes"),
+            ReviewAnswered(question="q1", accepted=(1,), comments=(COMMENT,)),
             ReviewAnswered(question="q1", accepted=(1,), comments=(COMMENT,), by="person"),
         ),
         *(
             (
                 PLANNED,
-                Decide(question="q1", accepted=()),
-                Amend(question="q1", plan=plan),
+                ReviewAnswered(question="q1", accepted=()),
+                PlanAnswered(question="q1", plan=plan),
                 PlanAnswered(question="q1", plan=plan, by="person"),
             )
             for plan in (PLAN, MINE, None)

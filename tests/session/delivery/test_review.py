@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import (
-    Answer,
-    Decide,
     Event,
     Mode,
+    QuestionAnswered,
     QuestionAsked,
+    ReviewAnswered,
     ReviewAsked,
     SessionCommand,
     SessionFinished,
@@ -97,7 +97,7 @@ def test_part_that_fails_does_not_lose_the_proven_whole(
 
 
 def run_with_decisions(
-    context: SessionContext, *decisions: Decide, then: str = KEEP_EDITING
+    context: SessionContext, *decisions: ReviewAnswered, then: str = KEEP_EDITING
 ) -> SessionFinished:
     """Return the session's end for the user's decisions, whose ids of questions are filled in."""
     remaining = iter(decisions)
@@ -105,14 +105,18 @@ def run_with_decisions(
     def react(event: Event) -> SessionCommand | None:
         if isinstance(event, ReviewAsked):
             return next(remaining).model_copy(update={"question": event.question})
-        return Answer(question=event.question, option=then) if isinstance(event, QuestionAsked) else None
+        return (
+            QuestionAnswered(question=event.question, option=then)
+            if isinstance(event, QuestionAsked)
+            else None
+        )
 
     return run_session(context, react=react)
 
 
-def decide(*accepted: int, comment: str = "") -> Decide:
+def decide(*accepted: int, comment: str = "") -> ReviewAnswered:
     comments = (HunkComment(hunk=0, text=comment),) if comment else ()
-    return Decide(question="", accepted=accepted, comments=comments)
+    return ReviewAnswered(question="", accepted=accepted, comments=comments)
 
 
 def test_failing_part_returns_to_the_review_with_everything_in_it(tmp_path: Path) -> None:
@@ -303,7 +307,9 @@ async def test_edits_of_tests_in_a_given_change_are_accepted_at_the_terminal(
     if answer:
         async for record in context.log.follow():
             if isinstance(record.event, QuestionAsked):
-                context.approval.deliver_answer(Answer(question=record.event.question, option=answer))
+                context.approval.deliver_answer(
+                    QuestionAnswered(question=record.event.question, option=answer)
+                )
                 break
     assert (await asking).kind == kind
 

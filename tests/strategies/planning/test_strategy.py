@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.events import Amend, CandidateForked, NoteMade, PlanAsked
+from coder.core.events import CandidateForked, NoteMade, PlanAnswered, PlanAsked
 from coder.core.notes import GiveUp, Note, Plan, Step
 from coder.core.values import Candidate
 from coder.core.verdict import TestReport
@@ -43,7 +43,7 @@ def run_plan(context: SessionContext, answer: Plan | None = None) -> tuple[list[
     async def answer_questions() -> None:
         async for record in context.log.follow():
             if isinstance(record.event, PlanAsked):
-                context.approval.deliver_answer(Amend(question=record.event.question, plan=answer))
+                context.approval.deliver_answer(PlanAnswered(question=record.event.question, plan=answer))
 
     async def run_strategy() -> None:
         person = asyncio.ensure_future(answer_questions())

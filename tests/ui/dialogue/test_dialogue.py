@@ -11,13 +11,13 @@ from rich.console import Console
 
 from coder.core.errors import GitError
 from coder.core.events import (
-    Amend,
-    Answer,
     AnyQuestion,
-    Decide,
+    PlanAnswered,
     PlanAsked,
+    QuestionAnswered,
     QuestionAsked,
     Restore,
+    ReviewAnswered,
     ReviewAsked,
     SessionCommand,
     Stop,
@@ -145,9 +145,11 @@ def test_questions_are_answered_by_typing() -> None:
         events=[QUESTION, REVIEW, PlanAsked(question="p", plan=story.PLAN)],
     )
     assert played.commands == [
-        Answer(question="q", option="allow"),
-        Decide(question="r", accepted=(0, 1, 2), comments=(HunkComment(hunk=0, text="use a table instead"),)),
-        Amend(question="p", plan=None),
+        QuestionAnswered(question="q", option="allow"),
+        ReviewAnswered(
+            question="r", accepted=(0, 1, 2), comments=(HunkComment(hunk=0, text="use a table instead"),)
+        ),
+        PlanAnswered(question="p", plan=None),
     ]
     assert played.prompts[1] == "y: allow, n: refuse, 2: always > "
 
@@ -155,19 +157,19 @@ def test_questions_are_answered_by_typing() -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("read the docs", Answer(question="q", option="refuse", instruction="read the docs")),
-        ("no", Answer(question="q", option="refuse")),
-        ("2", Answer(question="q", option="always")),
+        ("read the docs", QuestionAnswered(question="q", option="refuse", instruction="read the docs")),
+        ("no", QuestionAnswered(question="q", option="refuse")),
+        ("2", QuestionAnswered(question="q", option="always")),
     ],
 )
-def test_refusal_says_what_to_do_instead(reply: str, answer: Answer) -> None:
+def test_refusal_says_what_to_do_instead(reply: str, answer: QuestionAnswered) -> None:
     played = play("a bug", reply, events=[QUESTION.model_copy(update={"takes_instruction": True})])
     assert played.commands == [answer]
     assert played.prompts[1] == "y: allow, n: refuse, 2: always, or what to do instead > "
 
 
 def test_the_end_of_the_input_is_the_safe_answer() -> None:
-    assert play("a bug", events=[QUESTION]).commands == [Answer(question="q", option="refuse")]
+    assert play("a bug", events=[QUESTION]).commands == [QuestionAnswered(question="q", option="refuse")]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_trust_is_asked_first(reply: str, can_decline: bool, for_good: list[bool
     ],
 )
 def test_unclear_answers_are_the_safe_one(reply: str, option: str) -> None:
-    assert answer_command(QUESTION, reply) == Answer(question="q", option=option)
+    assert answer_command(QUESTION, reply) == QuestionAnswered(question="q", option=option)
 
 
 @pytest.mark.parametrize(
@@ -255,14 +257,14 @@ def test_keys_name_the_options_where_the_first_is_the_default(reply: str, option
     options = ("deliver", "accept the edited tests", "drop")
     question = QuestionAsked(question="q", text="Deliver it?", options=options, default="deliver")
     assert describe_question(question).prompt == ("y: deliver, n: drop, a: accept the edited tests [y/n/a] ")
-    assert answer_command(question, reply) == Answer(question="q", option=option)
+    assert answer_command(question, reply) == QuestionAnswered(question="q", option=option)
 
 
 @pytest.mark.parametrize(
     ("reply", "accepted"), [("y", (0, 1, 2)), ("n", ()), ("", ()), ("3, 1", (0, 2)), ("7", ())]
 )
 def test_review_is_accepted_or_refused_by_hunk(reply: str, accepted: tuple[int, ...]) -> None:
-    assert answer_command(REVIEW, reply) == Decide(question="r", accepted=accepted)
+    assert answer_command(REVIEW, reply) == ReviewAnswered(question="r", accepted=accepted)
 
 
 def test_stop_reaches_the_session_that_runs(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from textual.widgets import Static
 
 from coder.core.errors import UserError
 from coder.core.events import (
-    Answer,
     DeliverNow,
     DeliverNowOffered,
     MessageFinished,
@@ -73,7 +72,7 @@ async def test_input_during_a_session_goes_to_it_from_any_focus() -> None:
         await terminal.press("n")
         await terminal.type("ft")
     assert terminal.draft == "a draft"  # survives the question
-    answer = Answer(question="q1", option="refuse")
+    answer = QuestionAnswered(question="q1", option="refuse")
     assert terminal.session.commands == [Say(text="keep the signature"), answer]
 
 

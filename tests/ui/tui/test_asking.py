@@ -5,11 +5,10 @@ import pytest
 from textual.events import Key
 
 from coder.core.events import (
-    Amend,
-    Answer,
-    Decide,
+    PlanAnswered,
     QuestionAnswered,
     QuestionAsked,
+    ReviewAnswered,
     Say,
 )
 from coder.core.notes import Step
@@ -45,7 +44,7 @@ async def test_answers_question_with_chosen_option() -> None:
             await terminal.pilot.press(*keys)
             await terminal.settle()
     assert terminal.session.commands == [
-        Answer(question=" ".join(keys), option=option) for keys, option in answers.items()
+        QuestionAnswered(question=" ".join(keys), option=option) for keys, option in answers.items()
     ]
 
 
@@ -59,7 +58,9 @@ async def test_refusal_says_what_to_do_instead() -> None:
         await terminal.pilot.press("down", "enter", "up", "down")
         await terminal.type("yes, by hand")
         await terminal.pilot.press("enter")
-    assert terminal.session.commands == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
+    assert terminal.session.commands == [
+        QuestionAnswered(question="q1", option="refuse", instruction="yes, by hand")
+    ]
 
 
 async def test_y_answers_only_approvals_among_several_options() -> None:
@@ -78,7 +79,7 @@ async def test_y_answers_only_approvals_among_several_options() -> None:
             await terminal.pilot.press("y", "enter")
             await terminal.settle()
     assert terminal.session.commands == [
-        Answer(question=f"q{takes_instruction}", option=option)
+        QuestionAnswered(question=f"q{takes_instruction}", option=option)
         for takes_instruction, option in options.items()
     ]
 
@@ -117,7 +118,7 @@ async def test_answers_review_with_accepted_hunks() -> None:
             await terminal.pilot.press(*keys)
             await terminal.settle()
     assert terminal.session.commands == [
-        Decide(question=" ".join(keys), accepted=hunks) for keys, hunks in answers.items()
+        ReviewAnswered(question=" ".join(keys), accepted=hunks) for keys, hunks in answers.items()
     ]
 
 
@@ -139,7 +140,7 @@ async def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
         assert not [line for line in terminal.text.splitlines() if "if hour" in line and "HOURS" in line]
         await terminal.pilot.click("HunkChoice .title")  # turns the hunk
         await terminal.pilot.press("enter")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(1, 2))]
+    assert terminal.session.commands == [ReviewAnswered(question="q1", accepted=(1, 2))]
 
 
 @pytest.mark.thorough
@@ -159,7 +160,9 @@ async def test_comments_on_hunks_are_sent_with_the_decision() -> None:
         await terminal.press("escape")
         assert "never mind" not in terminal.text
         await terminal.pilot.press("enter")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
+    assert terminal.session.commands == [
+        ReviewAnswered(question="q1", accepted=(0, 1, 2), comments=(comment,))
+    ]
 
 
 @pytest.mark.thorough
@@ -176,7 +179,7 @@ async def test_keys_typed_before_the_review_was_seen_do_not_act_on_it() -> None:
         assert len(terminal.app.screen_stack) == 2 and "[rejected]" not in terminal.text
         await terminal.wait_for_question()
         await terminal.pilot.press("enter")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2))]
+    assert terminal.session.commands == [ReviewAnswered(question="q1", accepted=(0, 1, 2))]
 
 
 @pytest.mark.thorough
@@ -207,7 +210,7 @@ async def test_refuses_plan() -> None:
         terminal.session.tell(story.PLANNED)
         await terminal.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
         await terminal.press("ctrl+r")
-    assert terminal.session.commands == [Amend(question="q1", plan=None)]
+    assert terminal.session.commands == [PlanAnswered(question="q1", plan=None)]
 
 
 async def test_runs_plan_as_edited() -> None:
@@ -222,7 +225,7 @@ async def test_runs_plan_as_edited() -> None:
         await terminal.pilot.press("home", "3", ".", "space")
         await terminal.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
         await terminal.pilot.press("ctrl+s")
-    assert terminal.session.commands == [Amend(question="q1", plan=new_plan)]
+    assert terminal.session.commands == [PlanAnswered(question="q1", plan=new_plan)]
 
 
 async def test_asks_questions_in_sequence_and_dismisses_those_answered_elsewhere() -> None:
@@ -239,8 +242,8 @@ async def test_asks_questions_in_sequence_and_dismisses_those_answered_elsewhere
         assert not is_modal(terminal)
         await terminal.say("go on")
     assert terminal.session.commands == [
-        Answer(question="q1", option="allow"),
-        Answer(question="q2", option="refuse"),
+        QuestionAnswered(question="q1", option="allow"),
+        QuestionAnswered(question="q2", option="refuse"),
         Say(text="go on"),
     ]
 
@@ -253,6 +256,6 @@ async def test_escape_declines_and_does_not_stop_session() -> None:
             await terminal.press("escape")
             assert "Interrupted" not in terminal.text
     assert terminal.session.commands == [
-        Answer(question="q1", option="refuse"),
-        Decide(question="q1", accepted=(0, 1, 2), refused=True),
+        QuestionAnswered(question="q1", option="refuse"),
+        ReviewAnswered(question="q1", accepted=(0, 1, 2), refused=True),
     ]

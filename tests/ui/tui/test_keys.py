@@ -5,7 +5,7 @@ import pytest
 from textual.binding import Binding
 
 from coder.core.errors import UserError
-from coder.core.events import Amend, Answer, Decide
+from coder.core.events import PlanAnswered, QuestionAnswered, ReviewAnswered
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.conversation import ConversationScreen
 from coder.ui.tui.dialogs import AnswerList, PlanScreen
@@ -99,7 +99,7 @@ async def test_review_has_the_keys_of_vim() -> None:
             await terminal.pilot.press(*keys)
             await terminal.settle()
     assert terminal.session.commands == [
-        Decide(question=" ".join(keys), accepted=hunks) for keys, hunks in accepted.items()
+        ReviewAnswered(question=" ".join(keys), accepted=hunks) for keys, hunks in accepted.items()
     ]
 
 
@@ -114,4 +114,4 @@ async def test_plan_and_question_use_the_keys_of_the_settings() -> None:
         await terminal.ask(story.QUESTION)
         assert "x, esc refuse" in terminal.text
         await terminal.press("x")
-    assert [type(command) for command in terminal.session.commands] == [Amend, Answer]
+    assert [type(command) for command in terminal.session.commands] == [PlanAnswered, QuestionAnswered]

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from coder.core.events import Decide, ReviewAsked
+from coder.core.events import ReviewAnswered, ReviewAsked
 from coder.core.values import HunkDecisions
 from coder.ui.tui.review import HunkChoice, ReviewApp, ReviewPurpose
 from tests.ui.tui import story
@@ -62,4 +62,4 @@ async def test_long_review_renders_the_hunks_in_view(columns: int) -> None:
         await terminal.press("y", "ctrl+u", "ctrl+u")
         assert "[rejected]" in terminal.text and "new 101" in terminal.text
         await terminal.press("enter")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(15,))]
+    assert terminal.session.commands == [ReviewAnswered(question="q1", accepted=(15,))]
