@@ -284,19 +284,13 @@ def _resolve_in_file(search: _Search, path: str, parts: Sequence[str], depth: in
         return
     for imported_name in search.snapshot.imports(path):
         if imported_name.name == "*":
-            yield from _resolve_star(search, imported_name.module, parts, path, depth)
+            for source in find_module_paths(search.snapshot, imported_name.module, importer=path):
+                if source != path and depth > 1:
+                    yield from _resolve_cached(search, source, parts, depth - 1)
         elif imported_name.local_name == parts[0]:
             whole = imported_name.alias or imported_name.name
             rest = list(parts[1:]) if whole else list(parts[imported_name.dotted_name.count(".") + 1 :])
             yield from _resolve_dotted(search, ".".join([imported_name.dotted_name, *rest]), path, depth - 1)
-
-
-def _resolve_star(
-    search: _Search, module: str, parts: Sequence[str], importer: str, depth: int
-) -> Iterator[IndexedPlace]:
-    for path in find_module_paths(search.snapshot, module, importer=importer):
-        if path != importer and depth > 1:
-            yield from _resolve_cached(search, path, parts, depth - 1)
 
 
 def _resolve_attribute(

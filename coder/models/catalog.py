@@ -436,9 +436,8 @@ IMAGE_MODELS = re.compile(
 
 def accepts_images(choice: ModelChoice) -> bool:
     """Tell whether a model is known to accept images; a llama.cpp on this machine is asked."""
-    reported = (
-        detect_image_support(choice.base_url) if choice.base_url and is_loopback(choice.base_url) else None
-    )
+    url = choice.base_url
+    reported = _read_property(url, "modalities", "vision") if url and is_loopback(url) else None
     return bool(IMAGE_MODELS.search(choice.model)) if reported is None else reported
 
 
@@ -512,12 +511,8 @@ def detect_tool_support(base_url: str) -> bool | None:
     return _read_property(base_url, "chat_template_caps", "supports_tools")
 
 
-def detect_image_support(base_url: str) -> bool | None:
-    """Return whether llama.cpp's model sees images; None if the server does not report it."""
-    return _read_property(base_url, "modalities", "vision")
-
-
 def _read_property(base_url: str, group: str, name: str) -> bool | None:
+    """Return what llama.cpp says of its model; None if the server does not report it."""
     properties = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get(group)
     value = properties.get(name) if isinstance(properties, dict) else None
     return value if isinstance(value, bool) else None

@@ -396,7 +396,9 @@ def _make_reply(
     if finish == "error":
         raise ModelError(f"{name} failed while it was writing ({reason}).", retryable=True)
     if finish == "content_filter" or (details.get("refusal") and not message.calls):
-        return Reply(message=_with_refusal(message, response), finish="refusal")
+        # OpenAI sends the text of a refusal in a separate field.
+        text = message.text or str(details.get("refusal") or "")
+        return Reply(message=message.model_copy(update={"text": text}), finish="refusal")
     if finish == "length":
         return Reply(message=message, finish="length")
     if message.calls:
@@ -408,16 +410,6 @@ def _make_reply(
             return Reply(message=message.model_copy(update={"text": thought.strip()}))
         raise ModelError(f"The reply of {name} was empty.", retryable=True)
     return Reply(message=message)
-
-
-def _with_refusal(message: AssistantMessage, response: ModelResponse) -> AssistantMessage:
-    """Return the message with the text of a refusal, which OpenAI sends in a separate field."""
-    refusal = (response.provider_details or {}).get("refusal")
-    return (
-        message
-        if message.text or not isinstance(refusal, str)
-        else message.model_copy(update={"text": refusal})
-    )
 
 
 def _usage(response: ModelResponse, choice: ModelChoice) -> Usage:

@@ -329,10 +329,6 @@ def _rename(old: str, new: str, body: Body) -> Body:
     return {new if key == old else key: value for key, value in body.items() if key != new or old not in body}
 
 
-def _without_streaming(body: Body) -> Body:
-    return {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
-
-
 def _map_messages(change: Callable[[Body], Body], body: Body) -> Body:
     key = _messages_key(body)
     return {**body, key: [change(message) for message in body[key]]} if key else body
@@ -486,7 +482,7 @@ QUIRKS = (
     _unknown("store"),
     _unknown("reasoning", rejected=(r"reasoning(?:\.\w+)?",)),
     # Proxies of models without it; the whole reply is read as a stream.
-    Quirk("stream", _rejects("stream", "streaming"), _without_streaming),
+    _unknown("stream", "stream_options", rejected=("stream", "streaming")),
     # LM Studio, DeepSeek and most gateways do not know OpenAI's new name of the role.
     Quirk("developer", _rejects("developer"), partial(_map_messages, _system_role)),
     # Templates of Gemma and of early Mistral models (vLLM, llama.cpp, Ollama).

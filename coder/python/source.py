@@ -481,8 +481,7 @@ def list_imports(text: str, path: str) -> tuple[ImportedName, ...]:
 
     Relative ones are made absolute by the module's path.
     """
-    tree = _parse_or_none(text)
-    nodes = [] if tree is None else [node for node in find_nodes(tree, ast.stmt)]
+    nodes = find_nodes(parse_or_empty(text), ast.stmt)
     found = [imported for node in nodes for imported in _imports_of(node, path)]
     return tuple(sorted(found, key=lambda imported: imported.line))
 
@@ -498,18 +497,12 @@ def third_party_modules(texts: Iterable[tuple[str, str]], own: Iterable[str]) ->
 
 def defined_names(text: str) -> frozenset[str] | None:
     """Return the names that a module binds at its top level; None if the source does not show them all."""
-    tree = _parse_or_none(text)
-    if tree is None:
+    try:
+        tree = parse_module(text)
+    except (SyntaxError, ValueError):
         return None
     names = {name for node in tree.body for name in bound_names(node)}
     return None if "*" in names or "__getattr__" in names else frozenset(names)
-
-
-def _parse_or_none(text: str) -> ast.Module | None:
-    try:
-        return parse_module(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _imports_of(node: ast.stmt, path: str) -> Iterator[ImportedName]:

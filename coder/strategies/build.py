@@ -314,26 +314,21 @@ async def integrate(run: CandidateRun, plan: Plan) -> None:
 
 def _merge(run: CandidateRun, plan: Plan) -> Mapping[str, str]:
     """Return the merged file and its tests; empty if the components cannot be merged."""
-    texts = read_components(plan.components, run.candidate.worktree)
-    is_complete = all(path in texts for component in plan.components for path in component.files)
-    faults = (
-        merge_components(plan, texts).faults
-        if is_complete
-        else missing_component_files(plan.components, run.candidate.worktree)
-    )
-    if faults:
-        remark = f"The components stay apart, {faults[0].place} cannot be merged: {faults[0].text}"
-        run.log.warn(remark)
-        return {}
-    return merge_components(plan, texts).texts
+    merged = merge_tree(plan, run.candidate.worktree)
+    if not merged.faults:
+        return merged.texts
+    place, text = merged.faults[0].place, merged.faults[0].text
+    run.log.warn(f"The components stay apart, {place} cannot be merged: {text}")
+    return {}
 
 
 def project_files(plan: Plan, tree: Path, distributions: Sequence[str]) -> Mapping[str, str]:
     """Return the files that the project lacks: `__init__.py` of packages, pyproject.toml."""
     packages = _packages(plan.components)
     top = min(packages, key=len, default="")
+    purposes = {module_of_path(component.path): component.purpose for component in plan.components}
     files = {
-        f"{package}/__init__.py": _docstring(plan) if package == top else f'"""Part of {top}."""\n'
+        f"{package}/__init__.py": _docstring(plan, purposes) if package == top else f'"""Part of {top}."""\n'
         for package in packages
         if not (tree / package / "__init__.py").exists()
     }
@@ -353,10 +348,8 @@ def _packages(components: Sequence[Component]) -> tuple[str, ...]:
     return tuple(sorted(directories, key=lambda path: (path.count("/"), path)))
 
 
-def _docstring(plan: Plan) -> str:
-    parts = "\n".join(
-        f"- {module_of_path(component.path)}: {component.purpose}" for component in plan.components
-    )
+def _docstring(plan: Plan, purposes: Mapping[str, str]) -> str:
+    parts = "\n".join(f"- {name}: {purpose}" for name, purpose in purposes.items())
     text = f"{plan.summary}\n\n{parts}\n".replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{text}"""\n'
 
@@ -466,10 +459,10 @@ async def review_components(run: CandidateRun, plan: Plan, number: int) -> tuple
 
     The reviewer is not asked while files are missing, or cannot be merged as they are to be.
     """
-    faults = missing_component_files(plan.components, run.candidate.worktree)
-    if not faults and run.task.single_file:
-        texts = await asyncio.to_thread(read_components, plan.components, run.candidate.worktree)
-        faults = merge_components(plan, texts).faults
+    tree = run.candidate.worktree
+    faults = missing_component_files(plan.components, tree)
+    if run.task.single_file:
+        faults = (await asyncio.to_thread(merge_tree, plan, tree)).faults
     if faults:
         return faults
     reviewer = run.candidate.model_copy(update={"id": f"{run.candidate.id}/review-{number}/components"})
@@ -499,15 +492,6 @@ def missing_component_files(components: Sequence[Component], tree: Path) -> tupl
         for path in component.files
         if not (tree / path).is_file()
     )
-
-
-def read_components(components: Sequence[Component], tree: Path) -> Mapping[str, str]:
-    return {
-        path: read_regular_text(tree / path, within=tree)
-        for component in components
-        for path in component.files
-        if (tree / path).is_file()
-    }
 
 
 def _review_phase(plan: Plan) -> PhaseSpec:
@@ -613,6 +597,14 @@ class _Merger:
         self.faults.append(ReviewFinding(severity="major", path=component.path, line=line, text=text))
 
 
+def merge_tree(plan: Plan, tree: Path) -> MergedFiles:
+    """Merge the components of a worktree; files that do not exist are faults."""
+    if missing := missing_component_files(plan.components, tree):
+        return MergedFiles({}, missing)
+    paths = [path for component in plan.components for path in component.files]
+    return merge_components(plan, {path: read_regular_text(tree / path, within=tree) for path in paths})
+
+
 def merge_components(plan: Plan, texts: Mapping[str, str]) -> MergedFiles:
     """Merge components whose modules and tests have these texts, by path; all of them parse."""
     components = order_components(plan.components)
@@ -639,12 +631,11 @@ def merged_path(plan: Plan) -> str:
 
 
 def _render(plan: Plan, merger: _Merger) -> str:
-    parts = "\n".join(f"- {component.name}: {component.purpose}" for component in merger.modules.values())
-    docstring = f"{plan.summary}\n\n{parts}\n".replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    purposes = {component.name: component.purpose for component in merger.modules.values()}
     imports = sorted(
         set(merger.imports.values()), key=lambda line: ("__future__" not in line, line[:4] == "from", line)
     )
-    head = f'"""{docstring}"""' + ("\n\n" + "\n".join(imports) if imports else "")
+    head = "\n".join([_docstring(plan, purposes), *imports]).rstrip("\n")
     tail = 'if __name__ == "__main__":\n    raise SystemExit(main())'
     return "\n\n\n".join([head, *merger.sections, tail]) + "\n"
 
