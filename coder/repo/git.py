@@ -8,18 +8,20 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from coder.core.errors import GitError, RepositoryFault, UserError
 from coder.files.regular_files import ScratchDirectory, find_special_files, lock_file, read_regular
 from coder.permissions.secrets import parse_configuration, safe_configuration
 
 MINIMUM_VERSION = (2, 30)
+TRUE = ("true", "yes", "on", "1")
+"""Spellings of a setting that is on."""
 PRESERVED_VARIABLES = re.compile(
     r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)"
 )
@@ -118,14 +120,6 @@ PIPE_CHECK_SECONDS = 2.0
 """The wait before the tree is searched for pipes, which takes about a second for 100,000 files."""
 
 
-class GitProcess(Protocol):
-    """A started git process as GitPython wraps it."""
-
-    def communicate(self, *, timeout: float) -> tuple[bytes, bytes]: ...
-
-    def kill(self) -> None: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class GitOutput:
     status: int
@@ -156,14 +150,9 @@ class InertDirectory:
         self._place = scratch.path
         self.text = _read_config(common / "config")
         settings = dict(parse_configuration(self.text))
-        if settings.get("extensions.worktreeconfig", "").lower() in ("true", "yes", "on", "1"):
+        if settings.get("extensions.worktreeconfig", "").lower() in TRUE:
             self.text += "\n" + _read_config(git_dir / "config.worktree")
-        self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in (
-            "true",
-            "yes",
-            "on",
-            "1",
-        )
+        self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in TRUE
         self.path = self._make_directory("plain", NO_FILTERS)
 
     @cached_property
@@ -295,6 +284,13 @@ class Git:
         """Return the NUL-separated items that a command with `-z` prints."""
         return os.fsdecode(self.call(*arguments).stdout).split("\0")[:-1]
 
+    def feed(
+        self, items: Iterable[str], *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> GitOutput:
+        """Run a command that reads items, each ended by a NUL."""
+        stdin = b"".join(os.fsencode(f"{item}\0") for item in items)
+        return self.call(*arguments, stdin=stdin, environment=environment)
+
     def succeeds(self, *arguments: str) -> bool:
         """Return whether a query such as `merge-base --is-ancestor` succeeds."""
         return self.call(*arguments, accept=(0, 1)).status == 0
@@ -355,13 +351,14 @@ class Git:
                 return GitOutput(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return GitOutput(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
-    def _communicate(self, process: GitProcess, timeout_seconds: float) -> tuple[bytes, bytes]:
-        """Wait for git to end.
+    def _communicate(self, process: Any, timeout_seconds: float) -> tuple[bytes, bytes]:
+        """Wait for git to end; `process` is GitPython's wrapper of it.
 
         If that takes long, check that git does not wait for a named pipe in the place of a file.
         """
+        output: tuple[bytes, bytes]
         try:
-            return process.communicate(timeout=min(timeout_seconds, PIPE_CHECK_SECONDS))
+            output = process.communicate(timeout=min(timeout_seconds, PIPE_CHECK_SECONDS))
         except subprocess.TimeoutExpired:
             if pipe := next(
                 (
@@ -378,7 +375,8 @@ class Git:
                     f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and "
                     "try again."
                 ) from None
-            return process.communicate(timeout=max(0.0, timeout_seconds - PIPE_CHECK_SECONDS))
+            output = process.communicate(timeout=max(0.0, timeout_seconds - PIPE_CHECK_SECONDS))
+        return output
 
     def _setting_options(self) -> list[str]:
         return [argument for key, value in SETTINGS.items() for argument in ("-c", f"{key}={value}")]

@@ -114,15 +114,8 @@ class GitHistory:
             "show", *SHOW_OPTIONS, "--format=", "--name-only", "--no-renames", "-z", commit, *where
         ).split("\0")
         hidden = [name for name in names if is_read_denied(name, self.deny_read)]
-        limit = (
-            (
-                "--",
-                f":(top,literal){path}" if path else ":(top)",
-                *(f":(top,exclude,literal){name}" for name in hidden),
-            )
-            if hidden
-            else where
-        )
+        place = f":(top,literal){path}" if path else ":(top)"
+        limit = ("--", place, *(f":(top,exclude,literal){name}" for name in hidden)) if hidden else where
         counts = self._read("show", *SHOW_OPTIONS, "--format=", "--numstat", commit, *limit).split()
         size = sum(int(count) for count in counts if count.isdigit())
         patch = () if size > MOST_CHANGED_LINES else ("--patch",)
@@ -335,12 +328,11 @@ def _resolve_commit(git: Git, revision: str) -> str:
 
 
 def _merge_base(git: Git, first: str, second: str) -> str:
-    output = git.call("merge-base", _resolve_commit(git, first), _resolve_commit(git, second), accept=(0, 1))
-    if output.status != 0 and (missing := git.explain_missing_history()):
+    if base := _find_merge_base(git, _resolve_commit(git, first), _resolve_commit(git, second)):
+        return base
+    if missing := git.explain_missing_history():
         raise UserError(f"The common past of {first} and {second} is not here: {missing}")
-    if output.status != 0:
-        raise UserError(f"{first} and {second} have no common past; say what to compare with: --against REV.")
-    return output.stdout.decode().strip()
+    raise UserError(f"{first} and {second} have no common past; say what to compare with: --against REV.")
 
 
 def find_main_branch(git: Git) -> str | None:

@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -174,18 +174,16 @@ def recover_abandoned(sessions: Path) -> tuple[str, ...]:
 
 
 def _recover_session(state: Path) -> bool:
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(session_lock(state))
+    try:
+        with session_lock(state):
             if (state / RECORD_FILE).exists():
                 remove_traces(_read_record(state / RECORD_FILE))
             for draft in state.glob(f"{RECORD_FILE}.*"):
                 draft.unlink()  # of a process that was killed while it replaced the file
-        except (UserError, FileNotFoundError):  # still running, or just cleaned up by another process
-            return False
-        except (GitError, OSError, ValueError, KeyError):
-            # Busy, broken, or a truncated record: this must not block work in other repositories.
-            return False
+    except (UserError, GitError, OSError, ValueError, KeyError):
+        # Still running, just cleaned up by another process, busy, broken, or a truncated record: this must
+        # not block work in other repositories.
+        return False
     return True
 
 
@@ -272,7 +270,7 @@ class SessionRepository:
     def __post_init__(self) -> None:
         self._pool = WorktreePool(
             lambda: self.paths.worktrees / f"{self.paths.session}-t{uuid4().hex[:8]}",
-            self._add_temporary_worktree,
+            self._add_worktree,
             copy_artifacts=self._copy_artifacts,
         )
 
@@ -510,13 +508,6 @@ class SessionRepository:
         self.exclusions = tuple(dict.fromkeys((*self.exclusions, *format_exclusions(left_out))))
         return write_tree(own_worktree.git)
 
-    def _add_temporary_worktree(self, path: Path, tree: str) -> Worktree:
-        try:
-            return self._add_worktree(path, tree)
-        except BaseException:
-            worktrees.remove_worktree(self.user_checkout.common_directory, path)
-            raise
-
     def _add_worktree(self, path: Path, tree: str) -> Worktree:
         with self.gate.admit():
             git = worktrees.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
@@ -547,9 +538,12 @@ def open_repository(
     traces = SessionPaths(session=session, state=state.resolve(), common=place.common_directory)
     traces.write_record()
     try:
-        start = _take_start_snapshot(place.git, traces, head=head, as_committed=base is not None)
+        start = WorkTreeSnapshot(commit=head)
+        if base is None:
+            start = take_snapshot(place.git, head=head, index=traces.indexes / "snapshot")
         if is_ahead:
             start = _move_snapshot(place.git, start, head=head, onto=delivered)
+        if start.commit != head:
             place.git.call("update-ref", f"{traces.refs}snapshot", start.commit)
         ignored_paths = artifacts.find_ignored_paths(place.git)
         return SessionRepository(
@@ -577,17 +571,6 @@ def _reset_worktree(own_worktree: Worktree, tree: str, *, spared: Collection[str
         if path not in spared:
             worktrees.remove_tree(own_worktree.path / path)
     own_worktree.git.call("read-tree", "--reset", "-u", tree)
-
-
-def _take_start_snapshot(
-    git: Git, traces: SessionPaths, *, head: str, as_committed: bool
-) -> WorkTreeSnapshot:
-    if as_committed:
-        return WorkTreeSnapshot(commit=head)
-    start = take_snapshot(git, head=head, index=traces.indexes / "snapshot")
-    if start.commit != head:
-        git.call("update-ref", f"{traces.refs}snapshot", start.commit)
-    return start
 
 
 def _is_ahead(git: Git, commit: str) -> bool:

@@ -56,51 +56,19 @@ def add_worktree(checkout: Checkout, path: Path, *, commit: str, tree: str) -> G
     return git
 
 
-def remove_worktree(common: Path, path: Path) -> None:
-    """Remove a worktree in any state; in the repository, only its own entry is touched."""
-    _remove_entries(
-        common,
-        [
-            entry
-            for entry, recorded in _list_entries(common)
-            if recorded == path or (recorded is None and entry.name == path.name)
-        ],
-    )
-    discard_tree(path)
-
-
 def remove_worktrees(common: Path, directory: Path, *, prefix: str) -> None:
     """Remove a directory of worktrees whose names start with `prefix`.
 
     This includes worktrees whose location a killed git did not record.
     """
-    entries = _list_entries(common)
-    _remove_entries(
-        common,
-        [
-            entry
-            for entry, recorded in entries
-            if entry.name.startswith(prefix) and (recorded is None or recorded.parent == directory)
-        ],
-    )
-    discard_tree(directory)
-
-
-def _list_entries(common: Path) -> list[tuple[Path, Path | None]]:
-    """Return the repository's entry for each worktree, and the worktree's path if the entry records it."""
-    entries: list[tuple[Path, Path | None]] = []
-    for entry in (common / "worktrees").glob("*"):
+    for entry in [*(common / "worktrees").glob(f"{prefix}*")]:
         pointer_file = entry / "gitdir"
         pointer = os.fsdecode(pointer_file.read_bytes()).strip() if pointer_file.is_file() else ""
-        entries.append((entry, Path(pointer).parent if pointer else None))
-    return entries
-
-
-def _remove_entries(common: Path, entries: list[Path]) -> None:
-    for entry in entries:
-        remove_tree(entry)
+        if not pointer or Path(pointer).parent.parent == directory:
+            remove_tree(entry)
     with repository_lock(common), suppress(OSError):  # used by others, or missing
         (common / "worktrees").rmdir()
+    discard_tree(directory)
 
 
 def remove_tree(path: Path) -> None:
@@ -314,9 +282,7 @@ def _read_hidden_entries(git: Git) -> Mapping[str, str]:
             flagged["--no-skip-worktree"].append(path)
     for option, paths in flagged.items():
         if paths:
-            git.call(
-                "update-index", option, "-z", "--stdin", stdin=b"".join(os.fsencode(f"{p}\0") for p in paths)
-            )
+            git.feed(paths, "update-index", option, "-z", "--stdin")
     return submodules
 
 
@@ -393,21 +359,9 @@ def stage_work_tree(
     present = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(deleted)]
     if deleted:
         null_id = "0" * len(git.text("rev-parse", "HEAD"))
-        git.call(
-            "update-index",
-            "-z",
-            "--index-info",
-            stdin=b"".join(os.fsencode(f"0 {null_id}\t{path}\0") for path in deleted),
-        )
+        git.feed([f"0 {null_id}\t{path}" for path in deleted], "update-index", "-z", "--index-info")
     if present:
-        git.call(
-            "update-index",
-            "--add",
-            "--replace",
-            "-z",
-            "--stdin",
-            stdin=b"".join(os.fsencode(f"{path}\0") for path in present),
-        )
+        git.feed(present, "update-index", "--add", "--replace", "-z", "--stdin")
     return reasons
 
 
@@ -501,10 +455,9 @@ def find_filter_drivers(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
     """
     if not paths or git.inert is None:
         return {}
-    stdin = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     environment = {"GIT_COMMON_DIR": str(git.inert.path_with_filters)}
-    output = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
-    fields = output.decode("utf-8", "surrogateescape").split("\0")
+    output = git.feed(paths, "check-attr", "-z", "--stdin", "filter", environment=environment)
+    fields = os.fsdecode(output.stdout).split("\0")
     drivers = {
         path: driver
         for path, driver in zip(fields[::3], fields[2::3], strict=False)
@@ -558,9 +511,9 @@ class TreeEntry:
     mode: str
     blob: str
 
-    def index_line(self, path: str) -> bytes:
+    def index_line(self, path: str) -> str:
         """Return the entry as input of `update-index --index-info`."""
-        return os.fsencode(f"{self.mode} {self.blob}\t{path}\0")
+        return f"{self.mode} {self.blob}\t{path}"
 
 
 def changed_entries(git: Git, *, old: str, new: str) -> dict[str, TreeEntry]:
@@ -620,7 +573,7 @@ def compose_tree(git: Git, *, old: str, new: str, paths: Collection[str]) -> str
         if _is_within(path, selected)
     ]
     with git.scratch_index(old) as index:
-        index.call("update-index", "-z", "--index-info", stdin=b"".join(lines))
+        index.feed(lines, "update-index", "-z", "--index-info")
         return index.text("write-tree", "--missing-ok")
 
 
@@ -629,14 +582,14 @@ def merge_change(git: Git, *, old: str, new: str, onto: str) -> str | None:
     with git.scratch_index(onto) as index:
         if index.call("read-tree", "-i", "-m", "--aggressive", old, onto, new, accept=None).status != 0:
             return None
-        merged: list[bytes] = []
+        merged: list[str] = []
         for path, entries in _unmerged_entries(index):
             entry = _merge_file(git, entries)
             if entry is None:
                 return None
             merged.append(entry.index_line(path))
         if merged:
-            index.call("update-index", "-z", "--index-info", stdin=b"".join(merged))
+            index.feed(merged, "update-index", "-z", "--index-info")
         return index.text("write-tree", "--missing-ok")
 
 

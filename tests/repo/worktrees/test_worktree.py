@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.worktrees import remove_tree, remove_worktree, remove_worktrees
+from coder.repo.worktrees import remove_tree, remove_worktrees
 from tests.builders import git, repo, write
 from tests.repo.opened import open_candidate, open_session_repository
 from tests.repo.test_repository import files
@@ -23,8 +23,6 @@ def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:
         },
     )
     write(entries, {"other/locked": ""})
-    remove_worktree(tmp_path / "common", tmp_path / "w" / "s-c1")
-    assert sorted(entry.name for entry in entries.iterdir()) == ["other", "s-c10", "s-c2", "s-c3"]
     remove_worktrees(tmp_path / "common", tmp_path / "w", prefix="s-")
     assert sorted(entry.name for entry in entries.iterdir()) == ["other", "s-c3"]
 
