@@ -26,7 +26,6 @@ from coder.core.verdict import (
     Verdict,
     VerdictKind,
 )
-from coder.session.compaction import ConversationFacts
 from coder.session.continuation import Continuation
 from coder.session.phase import render_prompt
 
@@ -132,15 +131,15 @@ CASES: dict[str, dict[str, Any]] = {
         )
     },
     "compacted": {
-        "facts": ConversationFacts(
-            requests=("The first request",),
-            remarks=("keep the signature",),
-            plan="## The plan\nCount the rest",
-            findings=("diagnose: the rest is lost",),
-            changed=("clock.py",),
-            verdicts=("NOT FIXED: test_a is still red",),
-            calls=('read {"path": "clock.py"}',),
-        )
+        "facts": {
+            "requests": ("The first request",),
+            "remarks": ("keep the signature",),
+            "plan": "## The plan\nCount the rest",
+            "findings": ("diagnose: the rest is lost",),
+            "changed": ("clock.py",),
+            "verdicts": ("NOT FIXED: test_a is still red",),
+            "calls": ('read {"path": "clock.py"}',),
+        }
     },
     "question": {"task": ASKED, "instructions": "", "look": "Layout: 2 files"},
     "sources": {"task": ASKED},

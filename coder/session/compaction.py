@@ -1,7 +1,7 @@
 """Compaction of a conversation before it fills the model's context window."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from coder.core import events
@@ -9,7 +9,7 @@ from coder.core.notes import Plan
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_records
 from coder.core.text import shorten_line
-from coder.core.values import REMARK_OPENING, AssistantMessage, Message, UserMessage, Value
+from coder.core.values import REMARK_OPENING, AssistantMessage, Message, UserMessage
 from coder.core.verdict import VerdictKind
 
 TARGET_SHARE = 0.5
@@ -154,24 +154,8 @@ MAX_CALLS, MAX_NOTES, MAX_REQUESTS = 15, 8, 10
 LINE_CHARACTERS, TEXT_CHARACTERS = 160, 600
 
 
-class ConversationFacts(Value):
-    """Facts of messages that a model no longer sees."""
-
-    requests: tuple[str, ...] = ()
-    """The beginnings of the user's earlier messages, oldest first."""
-    remarks: tuple[str, ...] = ()
-    """Remarks of the user on the present request, in full."""
-    plan: str = ""
-    findings: tuple[str, ...] = ()
-    """The newest notes of phases, shortened."""
-    changed: tuple[str, ...] = ()
-    """Paths that the worktree's change touches."""
-    verdicts: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    """The newest calls, each in a line."""
-
-
-def collect_facts(records: Sequence[events.Record], candidate: str) -> ConversationFacts:
+def collect_facts(records: Sequence[events.Record], candidate: str) -> Mapping[str, str | tuple[str, ...]]:
+    """Return facts of messages that a model no longer sees, as its prompt `compacted` takes them."""
     own = candidate_records(records, candidate)
     sent = [event.message for event in events.events_of(own, events.MessageFinished)]
     remarks = [message.text for message in sent if isinstance(message, UserMessage)]
@@ -185,19 +169,19 @@ def collect_facts(records: Sequence[events.Record], candidate: str) -> Conversat
     calls = [event.call for event in events.events_of(own, events.ToolStarted)]
     notes = [f"{event.phase}: {event.note.summary}" for event in events.events_of(own, events.NoteMade)]
     verdicts = [event.verdict for event in events.events_of(own, events.Verified)]
-    return ConversationFacts(
-        requests=_shorten(earlier)[-MAX_REQUESTS:],
-        remarks=tuple(
+    return {
+        "requests": _shorten(earlier)[-MAX_REQUESTS:],
+        "remarks": tuple(
             text.removeprefix(REMARK_OPENING) for text in remarks if text.startswith(REMARK_OPENING)
         ),
-        plan=_newest_plan(records),
-        findings=_shorten(notes)[-MAX_NOTES:],
-        changed=changes[-1].paths if changes else (),
-        verdicts=_shorten(f"{verdict.label}: {verdict.reason}" for verdict in verdicts)[-MAX_NOTES:],
-        calls=tuple(
+        "plan": _newest_plan(records),
+        "findings": _shorten(notes)[-MAX_NOTES:],
+        "changed": changes[-1].paths if changes else (),
+        "verdicts": _shorten(f"{verdict.label}: {verdict.reason}" for verdict in verdicts)[-MAX_NOTES:],
+        "calls": tuple(
             dict.fromkeys(shorten_line(f"{call.name} {call.arguments}", LINE_CHARACTERS) for call in calls)
         )[-MAX_CALLS:],
-    )
+    }
 
 
 def _shorten(texts: Iterable[str]) -> tuple[str, ...]:

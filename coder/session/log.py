@@ -397,13 +397,8 @@ def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFini
     return start_event, finish_event
 
 
-def _type_marker(kind: type[EventValue]) -> str:
-    """Return the text of a record's line that names its type; it cannot occur within another event's text."""
-    return f'"type":"{kind.model_fields["type"].default}"'
-
-
 def _find_event(path: Path, lines: Sequence[str], kind: type[EventValue]) -> EventValue | None:
-    marker = _type_marker(kind)
+    marker = f'"type":"{kind.model_fields["type"].default}"'  # not within another event's text
     found = [line for line in lines if marker in line]
     records = _parse_records(path, found[:1]) if found else iter(())
     return next((record.event for record in records), None)
