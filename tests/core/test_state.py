@@ -72,20 +72,6 @@ def test_fork_shares_earlier_messages() -> None:
     assert [message.text for message in candidate_messages(log, "c2")] == ["hello", "only two"]
 
 
-def test_compaction_turns_old_long_answers_into_stubs() -> None:
-    log = make_records(
-        message_event(HELLO),
-        message_event(CALLS),
-        result_event(FIRST),
-        result_event(SECOND),
-        ContextCompacted(candidate="c1", before=4),
-    )
-    stub = candidate_messages(log, "c1")[2]
-    assert len(stub.text) < 600
-    assert "call read again" in stub.text
-    assert candidate_messages(log, "c1")[3] == SECOND
-
-
 def test_status_holds_the_newest_of_everything() -> None:
     log = make_records(
         PhaseEntered(candidate="c1", phase="locate", attempt=1),

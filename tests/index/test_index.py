@@ -12,7 +12,7 @@ from coder.files.tokenize import count_terms
 from coder.index import parsing
 from coder.index.index import SymbolIndex
 from coder.index.parsing import IN_NAME
-from coder.index.snapshot import IndexSnapshot, NameUse
+from coder.index.snapshot import IndexSnapshot
 from tests.builders import write
 
 BOX = (
@@ -30,29 +30,6 @@ def age_files(root: Path) -> None:
 
 def names(snapshot: IndexSnapshot, path: str) -> list[str]:
     return [definition.name for definition in snapshot.definitions(path)]
-
-
-def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""},
-    )
-    snapshot = SymbolIndex(tmp_path).refresh()
-    assert snapshot.paths == (".gitignore", "a.py", "b.txt")
-    assert set(snapshot.sources) == {"a.py"}
-    assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
-    assert [
-        (place.path, place.definition and place.definition.name)
-        for place in snapshot.definitions_named("size_of")
-    ] == [("a.py", "Box.size_of")]
-    assert snapshot.uses_of_name("size_of") == (NameUse(path="a.py", lines=(5, 10)),)
-    assert snapshot.bases("a.py") == {"Box": ("Base",)}
-    assert [entry.module for entry in snapshot.imports("a.py")] == ["os"]
-    assert (
-        snapshot.definitions("no.py"),
-        snapshot.imports("no.py"),
-        dict(snapshot.bases("no.py")),
-    ) == ((), (), {})
 
 
 def test_document_words_come_from_own_lines(tmp_path: Path) -> None:

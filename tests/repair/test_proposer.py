@@ -160,15 +160,6 @@ def test_proposes_what_is_confirmed(
     assert summaries(propose(tmp_path, trials=trials, right=right)) == expected
 
 
-def test_says_what_tests_leave_open(tmp_path: Path) -> None:
-    result = propose(tmp_path, trials=FakeTrials("<=", "!=", ">="), right="")
-    assert len(result.proposals) == 2
-    assert (
-        result.open_question
-        == "the tests do not decide between 2 edits; they differ in `f(5)`: True or False"
-    )
-
-
 @dataclass
 class FewTests:
     """The tests of a fault, as far as rivals depend on them."""

@@ -70,13 +70,6 @@ def test_refusal_carries_what_the_user_wants_instead(tmp_path: Path) -> None:
     assert "Go on without it" not in finished.message.text
 
 
-def test_denied_command_is_not_asked_about(tmp_path: Path) -> None:
-    context = kit(tmp_path, attended=True)
-    tool_result, _ = run_tool_call(context, run("git push"))
-    assert "would publish" in tool_result.message.text
-    assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
-
-
 def test_each_call_that_needs_it_is_asked_about(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
     calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]

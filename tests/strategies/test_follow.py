@@ -280,16 +280,6 @@ def test_an_incomplete_reply_is_no_answer(
         assert note == expected
 
 
-def test_marks_wrong_citations_of_an_answer(tmp_path: Path) -> None:
-    text = "`VALUE` is 1 (a.py:1), used (b.py:12), and `Cache` is off (`a.py:1`)."
-    context = answer_context(tmp_path, [ScriptStep(text=text)])
-    expected = WrittenAnswer(
-        summary="`VALUE` is 1 (a.py:1), used ([citation dropped: no such place]), and `Cache` is off "
-        "(`a.py:1` [unconfirmed])."
-    )
-    assert [event.note for event in events(context.log, NoteMade)] == [expected]
-
-
 def test_the_last_call_of_a_cut_reply_is_not_run(tmp_path: Path) -> None:
     step = ScriptStep(
         calls=(

@@ -139,12 +139,3 @@ def test_reads_a_whole_reply(body: Any) -> None:
         [("read", {"path": "a.py"})],
         "calls",
     )
-
-
-@pytest.mark.parametrize("rig", ["anthropic", "google", "responses"])
-def test_runs_a_call_written_as_text(rig: str) -> None:
-    text = f'<tool_call>\n{{"name": "read", "arguments": {ARGUMENTS}}}\n</tool_call>'
-    with RIGS[rig]([Turn(text=text), Turn(text=text[:40], finish="length")]) as bench:
-        (called, _), (cut, _) = bench.ask(), bench.ask()
-    assert ([call.name for call in called.message.calls], called.message.text) == (["read"], "")
-    assert (cut.message.calls, cut.finish) == ((), "length")

@@ -84,34 +84,6 @@ def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path, fix: Delivery) -
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
 
 
-def test_refuses_file_under_unsupported_filter(root: Path) -> None:
-    commit(root, {".gitattributes": "a.py filter=caps\n"})
-    git(root, "config", "filter.caps.clean", "cat")
-    fix = deliver(root)
-    before = fingerprint(root)
-    with pytest.raises(
-        UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"
-    ):
-        apply_commit(root, fix.commit)
-    assert fingerprint(root) == before
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"a.py": "dirty\n"}, "a.py would be overwritten"),
-        ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten"),
-    ],
-)
-def test_refuses_dirty_path(root: Path, fix: Delivery, files: dict[str, str], message: str) -> None:
-    write(root, files)
-    git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself detects this before it looks at the files
-    before = fingerprint(root)
-    with pytest.raises(UserError, match=message):
-        apply_commit(root, fix.commit)
-    assert fingerprint(root) == before
-
-
 def test_refuses_conflicting_change(root: Path, fix: Delivery) -> None:
     commit(root, {"a.py": LINES.replace("line 15\n", "line 15, theirs\n")})
     before = fingerprint(root)

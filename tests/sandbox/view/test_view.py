@@ -13,7 +13,7 @@ from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.confinement import landlock_abi
 from coder.sandbox.landlock import SCOPED_ABI, visible_paths
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.view import git_directory, repository_contains, sanitize_config, toolchain_directories
+from coder.sandbox.view import repository_contains, toolchain_directories
 from tests.builders import git, repo, write
 
 
@@ -147,15 +147,6 @@ def test_shows_everything_except_hidden_paths(tmp_path: Path) -> None:
     assert not any(path.is_relative_to(tmp_path) or tmp_path.is_relative_to(path) for path in paths)
     assert Path("/etc") not in paths
     assert Path("/usr") in paths
-
-
-def test_hides_urls_in_git_configuration(worktree: Path) -> None:
-    common = git_directory(worktree)
-    assert common == worktree.parent / "project" / ".git"
-    assert (git_directory(common.parent), git_directory(worktree.parent)) == (common, None)
-    text = sanitize_config(common / "config").decode()
-    assert "repositoryformatversion" in text
-    assert "hunter2" not in text
 
 
 @pytest.mark.loopback
