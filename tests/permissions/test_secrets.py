@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from coder.permissions.secrets import Secrets, looks_random, secret_environment_values
+from coder.permissions.secrets import PLACEHOLDER, Secrets, looks_random, secret_environment_values
 from tests.builders import lines
 
 SECRETS = Secrets(key=b"of this session")
@@ -100,6 +100,20 @@ def test_masks_user_values_verbatim() -> None:
         == "it was '[masked: a secret of yours]'"
     )
     assert secrets.mask_own_values("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ghp_" + "aB3d" * 9,
+        "PASSWORD=tr0ub4dor&3",
+        "q8Zt1LmW4nRx7Yp0KdV2sHb6",
+        f"-----BEGIN PRIVATE KEY-----\n{BODY}",
+    ],
+)
+def test_recognizes_placeholder_of_secret(text: str) -> None:
+    assert PLACEHOLDER.search(SECRETS.mask(text))
+    assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).mask("sesame-77"))
 
 
 def test_masks_stream_by_line_and_private_key_as_whole() -> None:

@@ -139,3 +139,9 @@ def select(traces: list[Trace], old: str = "a < 1", new: str = "a <= 1") -> tupl
 
 def test_selects_quickest_tests_of_changed_function() -> None:
     assert select(GUARDS) == ("quick", "slow")
+
+
+def test_interleaves_test_functions() -> None:
+    seconds = {"t::told[1]": 0.1, "t::told[2]": 0.2, "t::other": 0.3, "t::told[0]": 0.0}
+    traces = [guard(name, duration, 5) for name, duration in seconds.items()]
+    assert select(traces) == ("t::told[0]", "t::other", "t::told[1]", "t::told[2]")

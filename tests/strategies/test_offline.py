@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from coder.core.errors import IdentityError
 from coder.core.events import Budget, FilesChanged, NoteMade, PhaseEntered, SessionFinished, Stop, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.ports import Progress, ReproducedExample
 from coder.core.state import candidate_notes
-from coder.core.values import Patch, Proposal, Proposals, Suspect
+from coder.core.values import Delivery, Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.session.approval import Approval
@@ -31,6 +32,7 @@ from tests.session.fakes import (
     FakeVerifier,
     ForkingRepository,
     kit,
+    run_session,
     run_strategy,
 )
 
@@ -483,6 +485,34 @@ def test_no_early_end_loses_what_was_found(
     if verdict is FIXED and not interrupts:
         assert finished.verdict is not None
         assert [found.rule for found in finished.verdict.findings] == ["unexamined"]
+
+
+class NamelessRepository(ForkingRepository):
+    def deliver(self, patch: Patch, **_: object) -> Delivery:
+        raise IdentityError("git knows no name.")
+
+
+@pytest.mark.parametrize("make_repository", [ForkingRepository, NamelessRepository])
+def test_gives_up_with_the_example_as_failing_test(
+    tmp_path: Path, make_repository: type[ForkingRepository]
+) -> None:
+    verifier = FakeVerifier(
+        example=EXAMPLE, reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=TestReport(command="")
+    )
+    repository = make_repository(root=tmp_path / "root")
+    context = offline_context(
+        tmp_path / "root",
+        proposals(),
+        verifier=verifier,
+        issue="value() returns 1 instead of 2",
+        repository=repository,
+    )
+    finished = run_session(context, search_repair())
+    assert finished.kind is VerdictKind.GAVE_UP
+    assert finished.delivery is not None and EXAMPLE.path in finished.delivery.diff
+    assert bool(finished.delivery.branch) is (make_repository is ForkingRepository)
+    assert finished.summary.endswith(f"holds a failing test for the issue: {EXAMPLE.test}.")
+    assert "coder fix --continue --model MODEL 'go on'. The " in finished.summary
 
 
 def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:

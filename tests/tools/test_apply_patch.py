@@ -77,6 +77,20 @@ def test_writes_only_allowed_paths(tmp_path: Path) -> None:
     call_tool(apply_patch, space, diff="--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
 
 
+def test_explains_unfitting_diff(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    assert call_refused_tool(
+        apply_patch, space, diff=PATCH.replace("-    total = r", "-    total = radius")
+    ) == (
+        "box.py, hunk 1 of 1: its line '-    total = radius' is not there. The file has, nearest to it:\n"
+        "     1| import math\n     2| \n     3| \n     4| def area(r):\n     5|     total = r\n"
+        "     6|     return total\n"
+        "     7| \n     8| \n"
+        "     9| def rim(r):\n"
+        "Nothing was written. Send the whole patch again, corrected."
+    )
+
+
 def test_writes_nothing_outside_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path / "tree", {"box.py": BOX})
     (tmp_path / "tree" / "out").symlink_to(tmp_path)

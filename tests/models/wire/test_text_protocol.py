@@ -54,6 +54,20 @@ def test_a_diff_block_is_a_patch() -> None:
     assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "```python\nread('a.py')\n```",
+        '```json\n{"name": "coder", "version": 1}\n```',
+        "```\nplain\n```",
+        "",
+        "no block at all",
+    ],
+)
+def test_other_blocks_are_prose(raw: str) -> None:
+    assert parse_reply(raw, TOOLS, prefix="c") == (raw, ())
+
+
 def test_lists_tools_in_system_prompt_only() -> None:
     request = strip_tools(ASKED.model_copy(update={"tools": TOOLS}))
     assert request.tools == ()

@@ -141,6 +141,14 @@ def test_refusal_keeps_decisions_for_the_review_that_goes_on(tmp_path: Path) -> 
     assert session_end.kind is VerdictKind.PROVEN
 
 
+def test_comments_are_worked_on_in_the_whole_change(tmp_path: Path) -> None:
+    repair = patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 2"))
+    context = review_context(tmp_path, scenes=[patch(FIX), repair])
+    session_end = run_with_decisions(context, decide(comment="use 3"), decide(0))
+    assert session_end.kind is VerdictKind.PROVEN
+    assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
+
+
 def test_accepting_no_hunk_writes_nothing_and_keeps_the_proven_change(tmp_path: Path) -> None:
     context = review_context(tmp_path, FakeVerifier())
     session_end = run_with_decisions(context, decide(), then=DELIVER_NOTHING)

@@ -12,6 +12,7 @@ import pytest
 from coder.core.ports import RunOptions
 from coder.core.verdict import TestReport, TestResult, Verdict
 from coder.verify.change import Purpose
+from coder.verify.runners.adapter import collection_failure
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
@@ -124,6 +125,19 @@ def test_new_test_of_whole_suite_is_reproduction(tmp_path: Path) -> None:
     runner = whole_runner("double.c", "run.test.js", "case")
     verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     assert verifier.reproduce(trees.patch, ()).tests == ("case",)
+
+
+def test_change_that_cannot_be_compiled_breaks_other_tests(tmp_path: Path) -> None:
+    def compile_all(files: Files) -> list[TestResult]:
+        paths = [path for path in ("new_test.go", "old_test.go") if path in files]
+        if files["half.go"] == "error":
+            return [collection_failure(path, "half.go:1:1: error") for path in paths]
+        return [passed_result(f"{path}::TestHalf") for path in paths]
+
+    change = {"half.go": "error", "new_test.go": "tested"}
+    runner = FakeRunner(compile_all, command="go test ./...")
+    verdict = judge(tmp_path, {"half.go": "half", "old_test.go": "tested"}, change, runner)
+    assert (verdict.label, [result.id for result in verdict.broken]) == ("BROKEN", ["old_test.go::TestHalf"])
 
 
 GO = (
