@@ -398,22 +398,14 @@ class GuardSelector:
         The tests are spread over as many test functions as possible.
         """
         function = source.function_at(candidate.edit.line)
-        whole_file = (source.path, 1, source.text.count("\n") + 1, max_tests, max_seconds)
-        identity = (
-            (
-                source.path,
-                function.body[0].lineno,
-                function.end_lineno or function.lineno,
-                max_tests,
-                max_seconds,
-            )
-            if function
-            else whole_file
-        )
-        if identity not in self._executing:
+        whole = 1, source.text.count("\n") + 1
+        lines = (function.body[0].lineno, function.end_lineno or function.lineno) if function else whole
+        key = source.path, *lines, max_tests, max_seconds
+        if key not in self._executing:
             # Code called only at import runs before any test, so any user of the file may depend on it.
-            self._executing[identity] = self._select(*identity) or self._select(*whole_file)
-        return self._executing[identity]
+            rest = source.path, *whole, max_tests, max_seconds
+            self._executing[key] = self._select(*key) or self._select(*rest)
+        return self._executing[key]
 
     def _select(self, path: str, first: int, last: int, most: int, most_seconds: float) -> tuple[str, ...]:
         ids: list[str] = []

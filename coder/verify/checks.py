@@ -6,11 +6,10 @@ import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from coder.core.paths import is_test_path
 from coder.core.text import join_first
-from coder.core.verdict import Effect, Finding, TestResult
+from coder.core.verdict import Effect, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.python.source import differs_in_code, split_lines
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
@@ -30,24 +29,17 @@ from coder.verify.test_files import (
     adds_only_fixtures,
     find_fixture_names,
 )
+from coder.verify.verdict import Facts, findings
 
 PROSE = (".md", ".rst", ".adoc")
 SHOWN = 3
 
 
-class Weaknesses(NamedTuple):
-    """Reasons why a change proves less than it seems to, half a sentence each."""
-
-    findings: list[Finding]
-    hashes: dict[str, str]
-    """SHA-256 of the targets' files that are the same on both sides, by path."""
-
-
-def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
-    """Return what weakens the proof that the targets, which are green on the change, give."""
-    files = sorted({path for target in targets for path in change.files_of(target)})
+def add_weaknesses(change: JudgedChange, facts: Facts) -> None:
+    """Add what weakens the proof that the targets, which are green on the change, give; hash their files."""
+    files = sorted({path for target in facts.targets for path in change.files_of(target)})
     with change.split.read("base") as old, change.split.read("change") as new:
-        hashes = {
+        facts.hashes = {
             path: sha256((new / path).read_bytes()).hexdigest()
             for path in files
             if path not in change.sources and (new / path).is_file()
@@ -57,13 +49,11 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         rules: list[tuple[str, Effect, Iterable[str]]] = [
             ("wording", "cap", _find_wording(change)),
             ("harness-access", "cap", _find_process_words(change, old, new)),
-            ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, data, new)),
+            ("test-data", "open" if has_code else "cap", _unclear_data(change, facts.targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
-        found = [
-            Finding(rule=rule, effect=effect, text=text) for rule, effect, texts in rules for text in texts
-        ]
-    return Weaknesses(found, hashes)
+        for rule, effect, texts in rules:
+            facts.findings += findings(rule, texts, effect=effect)
 
 
 def find_harness(change: JudgedChange, command: str, *, is_indirect: bool) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ from coder.verify.base import (
     next_chunk_size,
 )
 from coder.verify.change import JudgedChange, Side
-from coder.verify.checks import contradicting_observation, find_harness, find_weaknesses, new_harness_access
+from coder.verify.checks import add_weaknesses, contradicting_observation, find_harness, new_harness_access
 from coder.verify.example import ExampleAnswer
 from coder.verify.results import (
     describe_lack,
@@ -238,7 +238,7 @@ class Judge:
         unknown = "which tests it ran, and why one failed, is not known"
         if reds and not after.failures and on_base.problem is None:
             facts.targets = tuple(red.id for red in reds)
-            facts.findings += find_weaknesses(change, facts.targets).findings
+            add_weaknesses(change, facts)
             facts.leave_open("exit-code", f"`{after.command}` gives an exit code only: {unknown}")
             if self._harness:
                 self._cap_runner_files()
@@ -939,8 +939,7 @@ class Judge:
                 f"pytest says that it passed, and what was seen beside it says otherwise: {said}."
             )
             return
-        weaknesses = find_weaknesses(change, facts.targets)
-        facts.findings += weaknesses.findings
+        add_weaknesses(change, facts)
         self._leave_contradictions_open()
         self._check_example()
         self._facts.note("green-before", *limit_notes(self._green_before))
@@ -948,7 +947,6 @@ class Judge:
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
         facts.note("old-failure", *describe_old_failures(change.before, after))
-        facts.hashes = weaknesses.hashes
         facts.target_kinds = {test: change.target_kind(test) for test in facts.targets}
         facts.replaced_assertions = change.find_replaced_assertions(targets.contradicted)
         facts.accepted_test_edits = change.purpose.accepts_test_edits and bool(targets.contradicted)
