@@ -23,7 +23,8 @@ from benchmarks.historical_fixes import clone_at
 from benchmarks.mutations import IN_FUNCTIONS, OUTSIDE, Mutation, random_mutations
 from benchmarks.suites import Suite
 from coder.core.paths import is_test_path, match_test_ids
-from coder.verify.select import project_files, select_test_files
+from coder.files.regular_files import project_files
+from coder.verify.select import select_test_files
 
 MOST_TRIED = 20
 """Faults that are tried for each one that counts."""

@@ -27,13 +27,11 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Limits, Sandbox
 from coder.core.values import READ_ONLY
 from coder.core.verdict import BehaviorReport, Finding
-from coder.files.regular_files import nearest
+from coder.files.regular_files import nearest, project_files, read_texts
 from coder.python.source import Function, dump_node, parse_code, refers_to_any
-from coder.verify.change import read_texts
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.project import Project
 from coder.verify.run import PytestRunner, RecordedCalls
-from coder.verify.select import project_files
 
 TARGET = Path(__file__).parent / "target"
 STARTING_SECONDS = 60.0

@@ -240,7 +240,7 @@ def _run_session(request: "Task", options: Options, *, mentions: str) -> "Sessio
 
 def _require_match(repo: Path, patterns: Sequence[str]) -> None:
     """Refuse --only if no file of the repository matches any of its paths."""
-    from coder.verify.select import project_files
+    from coder.files.regular_files import project_files
     from coder.workspace.workspace import matches_path
 
     root = find_checkout(repo).root

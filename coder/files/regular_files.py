@@ -11,7 +11,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -118,6 +118,38 @@ def nearest(directories: Collection[str], path: str) -> str:
     """Return the innermost of the directories that contains a path; `.` if none does."""
     containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
     return next((parent for parent in containing if parent in directories), ".")
+
+
+EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
+"""Directories with what is installed or built."""
+
+
+def project_files(tree: Path) -> Iterator[str]:
+    """Yield the files of a project, relative to the tree, without installed and hidden ones."""
+    start = len(os.path.join(tree, ""))  # noqa: PTH118
+    for folder, folders, files in os.walk(tree):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES - {"build", "dist"}
+        ]
+        for name in files:
+            if not os.path.islink(path := os.path.join(folder, name)):  # noqa: PTH114, PTH118 - ten times as fast
+                yield path[start:]
+
+
+LARGEST_SOURCE = 2 << 20
+"""Bytes of a source; larger ones are not read."""
+
+
+def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+    """Return the texts of those regular files at some paths that have one of the suffixes."""
+    files = {path: root / path for path in paths if path.endswith(suffixes)}
+    return {
+        path: decode_text(file.read_bytes())
+        for path, file in files.items()
+        if file.is_file() and not file.is_symlink() and file.stat().st_size < LARGEST_SOURCE
+    }
 
 
 def is_within(path: Path | str, root: Path) -> bool:

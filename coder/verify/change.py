@@ -21,27 +21,26 @@ from coder.core.paths import (
 )
 from coder.core.values import Value
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
-from coder.files.regular_files import overwrite, read_regular_text
+from coder.files.regular_files import overwrite, project_files, read_regular_text, read_texts
 from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.index.languages import LANGUAGES
 from coder.index.parsers import definitions
-from coder.python.source import decode_text, fingerprint_files, split_lines
+from coder.python.source import fingerprint_files, split_lines
 from coder.verify.layout import runs_examples, test_file_predicate
 from coder.verify.results import (
     environment_problem,
-    find_added_names,
-    find_words,
     rejection_reason,
 )
 from coder.verify.select import (
     SuiteSelection,
     defines_asserting_tests,
+    find_added_names,
     find_data_tests,
     find_edited_definitions,
     find_paths_in_sources,
     find_tests,
+    find_words,
     is_source_as_data,
-    project_files,
 )
 from coder.verify.test_files import (
     CODE,
@@ -206,18 +205,6 @@ def find_changed_lines(old: str, new: str) -> list[int]:
 
 def _count_equal(lines: Iterable[str], others: Iterable[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(lines, others, strict=False)))
-
-
-LARGEST = 2 << 20
-
-
-def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
-    files = {path: root / path for path in paths if path.endswith(suffixes)}
-    return {
-        path: decode_text(file.read_bytes())
-        for path, file in files.items()
-        if file.is_file() and not file.is_symlink() and file.stat().st_size < LARGEST
-    }
 
 
 SUFFIXES = tuple(f".{extension}" for extension in LANGUAGES)

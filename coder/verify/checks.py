@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 from coder.core.paths import is_test_path
 from coder.core.text import join_first
 from coder.core.verdict import Effect, TestResult
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import LARGEST_SOURCE, project_files, read_regular_text, read_texts
 from coder.python.source import differs_in_code, split_lines
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
-from coder.verify.change import LARGEST, SUFFIXES, JudgedChange, read_texts
+from coder.verify.change import SUFFIXES, JudgedChange
 from coder.verify.layout import (
     RUNNER_SCRIPTS,
     configuration_of_tests,
@@ -23,7 +23,6 @@ from coder.verify.layout import (
 )
 from coder.verify.results import limit_notes, shorten_test_id
 from coder.verify.runners.adapter import json_object
-from coder.verify.select import project_files
 from coder.verify.test_files import (
     CODE,
     adds_only_fixtures,
@@ -110,7 +109,7 @@ def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:
             yield f"{path} is a link, and what it leads to was not read"
         elif not file.is_file():
             continue
-        elif file.stat().st_size >= LARGEST:
+        elif file.stat().st_size >= LARGEST_SOURCE:
             yield f"{path} is too large to be read"
         elif (encoding := _declared_encoding(file.read_bytes())) and not _keeps_ascii(encoding):
             yield f"{path} is written in {encoding}, which hides what it says"

@@ -25,7 +25,7 @@ from coder.core.ports import Limits, ReproducedExample, Sandbox
 from coder.core.values import READ_ONLY, Value
 from coder.core.verdict import BehaviorExample
 from coder.core.verdict_summary import shorten_value
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import project_files, read_regular_text
 from coder.python.source import Function, find_nodes, parse_or_empty
 from coder.retrieval.issue_examples import (
     NUMBER,
@@ -40,7 +40,6 @@ from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
 from coder.verify.project import Project
 from coder.verify.results import NETWORK_MESSAGES
-from coder.verify.select import project_files
 
 NO_VALUES = frozenset(
     {

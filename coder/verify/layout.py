@@ -16,7 +16,13 @@ from typing import Any
 from coder.core.paths import is_test_file, test_file_of
 from coder.core.text import parse_toml
 from coder.core.values import Value
-from coder.files.regular_files import is_within, nearest, read_regular_text, source_files
+from coder.files.regular_files import (
+    EXCLUDED_DIRECTORIES,
+    is_within,
+    nearest,
+    read_regular_text,
+    source_files,
+)
 
 PYTEST_FILES = (
     *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini"),
@@ -409,10 +415,6 @@ def _setup_file_roots(tree: Path) -> Iterator[str]:
         r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([\w./-]+)",
     ):
         yield from re.findall(pattern, script)
-
-
-EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
-"""Directories with what is installed or built."""
 
 
 def files_below(tree: Path, start: str = ".") -> Iterator[str]:

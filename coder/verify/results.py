@@ -2,10 +2,9 @@
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from coder.core.paths import is_test_path, match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
@@ -584,10 +583,6 @@ _MISSING_NAMES = {
 """Messages of Python, JavaScript, and the compilers of Go, Rust, Java and TypeScript by type."""
 _LOADER_ERROR = re.compile(r"(?P<type>\w*Error)(?: \[\w+\])?: ")
 """How the message of a test file that could not be loaded begins where an exception was raised."""
-_WORD = re.compile(r"[^\W\d]\w*")
-_DEFINED = re.compile(rf"(?<![\w.]){_WORD.pattern}|(?<=\.){_WORD.pattern}(?=\s*=[^=])")
-"""Words of a source other than attributes that it reads."""
-_SIGNATURE = re.compile(r"\bdef (\w+)\((.{0,2000}?)\)\s*(?:->|:)", re.DOTALL)
 
 
 def find_missing_name(failure: Failure) -> str:
@@ -605,28 +600,6 @@ def find_missing_name(failure: Failure) -> str:
         return f"{function}()"
     found = (groups.get(group) for group in ("name", "value", "item", "member", "module"))
     return next(filter(None, found), "")
-
-
-def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
-    """Return the names that sources define in `new` and not in `old`, both by path.
-
-    Any word counts that a source did not have, or had in fewer places, as a method of another class, other
-    than an attribute that is read; `name()` is a function of Python with other parameters.
-    """
-    names: set[str] = set()
-    for path, text in new.items():
-        before = old.get(path, "")
-        names |= find_words(text) - find_words(before)
-        names |= {*(Counter(_DEFINED.findall(text)) - Counter(_DEFINED.findall(before)))}
-        signatures = Counter(_SIGNATURE.findall(text)) - Counter(_SIGNATURE.findall(before))
-        names |= {f"{name}()" for name, _ in signatures}
-        if path not in old:
-            names |= {PurePosixPath(path).stem, PurePosixPath(path).parent.name}
-    return frozenset(names - {""})
-
-
-def find_words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))
 
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")

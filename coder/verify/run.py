@@ -28,7 +28,7 @@ from coder.core.verdict import (
     TestReport,
     TestResult,
 )
-from coder.files.regular_files import read_regular, replace_text
+from coder.files.regular_files import project_files, read_regular, replace_text
 from coder.verify.launch import (
     CRASHED,
     REPORT,
@@ -53,7 +53,7 @@ from coder.verify.runners.registry import (
     read_results,
     select_results,
 )
-from coder.verify.select import find_tests, project_files
+from coder.verify.select import find_tests
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20

@@ -1,7 +1,6 @@
 """Static test selection: test files that a change can reach, by names and imports in the sources."""
 
 import ast
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,19 +11,17 @@ from typing import NamedTuple
 
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import project_files, read_regular_text
 from coder.index.index import absolute_module
 from coder.index.parsers import definitions
 from coder.python.source import Function, parse_or_empty, refers_to_any
 from coder.verify.layout import (
-    EXCLUDED_DIRECTORIES,
     may_configure,
     pytest_options,
     runs_examples,
     source_roots,
     test_file_predicate,
 )
-from coder.verify.results import find_words
 
 DJANGO = "DJANGO_SETTINGS_MODULE"
 LEVELS = 3
@@ -457,15 +454,29 @@ def _import_names(path: str, known: Collection[str], roots: Sequence[PurePosixPa
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def project_files(tree: Path) -> Iterator[str]:
-    """Yield the files of a project, relative to the tree, without installed and hidden ones."""
-    start = len(os.path.join(tree, ""))  # noqa: PTH118
-    for folder, folders, files in os.walk(tree):
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES - {"build", "dist"}
-        ]
-        for name in files:
-            if not os.path.islink(path := os.path.join(folder, name)):  # noqa: PTH114, PTH118 - ten times as fast
-                yield path[start:]
+_NAME = re.compile(r"[^\W\d]\w*")
+_DEFINED = re.compile(rf"(?<![\w.]){_NAME.pattern}|(?<=\.){_NAME.pattern}(?=\s*=[^=])")
+"""Words of a source other than attributes that it reads."""
+_SIGNATURE = re.compile(r"\bdef (\w+)\((.{0,2000}?)\)\s*(?:->|:)", re.DOTALL)
+
+
+def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+    """Return the names that sources define in `new` and not in `old`, both by path.
+
+    Any word counts that a source did not have, or had in fewer places, as a method of another class, other
+    than an attribute that is read; `name()` is a function of Python with other parameters.
+    """
+    names: set[str] = set()
+    for path, text in new.items():
+        before = old.get(path, "")
+        names |= find_words(text) - find_words(before)
+        names |= {*(Counter(_DEFINED.findall(text)) - Counter(_DEFINED.findall(before)))}
+        signatures = Counter(_SIGNATURE.findall(text)) - Counter(_SIGNATURE.findall(before))
+        names |= {f"{name}()" for name, _ in signatures}
+        if path not in old:
+            names |= {PurePosixPath(path).stem, PurePosixPath(path).parent.name}
+    return frozenset(names - {""})
+
+
+def find_words(text: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(text))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of, test_function_of, test_name_of
 from coder.core.text import shorten_line
 from coder.core.verdict import ReplacedAssertion
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import project_files, read_regular_text
 from coder.index.parsers import SyntaxNode, definitions, node_text, parse_syntax
 from coder.python.source import (
     Function,
@@ -25,7 +25,6 @@ from coder.python.source import (
     parse_or_empty,
     split_lines,
 )
-from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
 """Beginnings of names of a module that decide on all of its tests."""

@@ -9,10 +9,11 @@ from coder.behavior.runs import find_changed_code
 from coder.core.errors import UserError
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress
+from coder.files.regular_files import project_files, read_texts
 from coder.repo.history import resolve_change
-from coder.verify.change import ChangeSplit, read_texts
+from coder.verify.change import ChangeSplit
 from coder.verify.layout import test_file_predicate
-from coder.verify.select import project_files, select_test_files
+from coder.verify.select import select_test_files
 from coder.wiring.project_runtime import ProjectRuntime
 from coder.wiring.session import RuntimeOptions, open_runtime
 from coder.workspace.workspace import format_count

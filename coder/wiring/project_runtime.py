@@ -23,7 +23,7 @@ from coder.core.ports import (
     Sandbox,
 )
 from coder.core.values import Cutoff, Environment, Policy
-from coder.files.regular_files import index_database, state_directory
+from coder.files.regular_files import index_database, read_texts, state_directory
 from coder.index.index import SymbolIndex
 from coder.permissions.secrets import DENY_READ
 from coder.repo.repository import SessionRepository
@@ -36,7 +36,7 @@ from coder.sandbox.process import BoundedSandbox, ProcessSandbox
 from coder.settings import Config, is_trusted, load_config, sandbox_caps, trust_repository
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder, separate_builds
-from coder.verify.change import Purpose, read_texts
+from coder.verify.change import Purpose
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examine import ExaminationTools, LinterChecks
 from coder.verify.example import IssueCode

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.files.regular_files import read_regular_text
+from coder.files.regular_files import read_regular_text, read_texts
 from coder.python.source import decode_source
 from coder.repair.localization import read_source
-from coder.verify.change import read_texts
 
 CODE = 'NAME = "caf\u00e9"\n\n\ndef total(values):\n    return sum(values[1:])\n'
 ENCODINGS = {

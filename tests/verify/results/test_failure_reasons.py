@@ -5,7 +5,8 @@ from typing import Any, Literal
 import pytest
 
 from coder.core.verdict import Failure, TestResult
-from coder.verify.results import find_added_names, find_missing_name, is_quoted_in_issue, rejection_reason
+from coder.verify.results import find_missing_name, is_quoted_in_issue, rejection_reason
+from coder.verify.select import find_added_names
 from tests.verify.fakes import failed_result, passed_result
 
 ID = "tests/test_calc.py::test_it"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coder.verify.change import LARGEST
+from coder.files.regular_files import LARGEST_SOURCE
 from coder.verify.checks import _find_wording, _is_code, _unread_sources, find_process_words
 from tests.builders import paragraphs
 
@@ -46,7 +46,7 @@ def test_accepts_usual_test_helpers() -> None:
         (b"# -*- coding: utf-7 -*-\nx = 1\n", "is written in utf-7"),
         (b"# coding: unicode_escape\nx = 1\n", "is written in unicode"),
         (b"# coding: raw_unicode_escape\nx = 1\n", "is written in raw"),
-        (b"#" * LARGEST, "is too large"),
+        (b"#" * LARGEST_SOURCE, "is too large"),
     ],
 )
 def test_tells_which_sources_are_not_read(tmp_path: Path, data: bytes, reason: str) -> None:
