@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_path
 from coder.core.text import join_first
-from coder.core.verdict import Effect, TestResult
+from coder.core.verdict import Effect, Finding, TestResult
 from coder.files.regular_files import LARGEST_SOURCE, project_files, read_regular_text, read_texts
 from coder.python.source import differs_in_code, split_lines
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
@@ -28,7 +28,7 @@ from coder.verify.test_files import (
     adds_only_fixtures,
     find_fixture_names,
 )
-from coder.verify.verdict import Facts, findings
+from coder.verify.verdict import Facts
 
 PROSE = (".md", ".rst", ".adoc")
 SHOWN = 3
@@ -51,8 +51,9 @@ def add_weaknesses(change: JudgedChange, facts: Facts) -> None:
             ("test-data", "open" if has_code else "cap", _unclear_data(change, facts.targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
-        for rule, effect, texts in rules:
-            facts.findings += findings(rule, texts, effect=effect)
+        facts.findings += (
+            Finding(rule=rule, effect=effect, text=text) for rule, effect, texts in rules for text in texts
+        )
 
 
 def find_harness(change: JudgedChange, command: str, *, is_indirect: bool) -> tuple[str, ...]:
