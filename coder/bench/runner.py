@@ -10,7 +10,6 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -99,14 +98,6 @@ class Outcome(Value):
         return self.fixed and self.delivered and self._is_wrong
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobCall:
-    job: Job
-    task: SuiteTask
-    unsafe: bool
-    state: Path
-
-
 def run_jobs(
     pairs: Sequence[tuple[Job, SuiteTask]],
     *,
@@ -120,7 +111,7 @@ def run_jobs(
     """
     jobs = {job.key: job for job, _ in pairs}
     state = directory.resolve() / "state"
-    calls = ((job.key, JobCall(job=job, task=task, unsafe=unsafe, state=state)) for job, task in pairs)
+    calls = ((job.key, (job, task, unsafe, state)) for job, task in pairs)
     for event in executor.run(_call_job, calls):
         match event:
             case CallFinished(key=key, result=(outcome, log)):
@@ -132,13 +123,14 @@ def run_jobs(
                 yield jobs[key], reason
 
 
-def _call_job(call: JobCall, _emit: Emit) -> tuple[Outcome, bytes]:
+def _call_job(call: tuple[Job, SuiteTask, bool, Path], _emit: Emit) -> tuple[Outcome, bytes]:
     """Run a job in a worker process, away from the user's own environment; return its outcome and log."""
+    job, task, unsafe, state = call
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # the active environment belongs to no repository here
         os.environ.pop(variable, None)
-    os.environ["XDG_STATE_HOME"] = str(call.state)
-    outcome = run_job(call.job, call.task, require_backend(unsafe=call.unsafe))
+    os.environ["XDG_STATE_HOME"] = str(state)
+    outcome = run_job(job, task, require_backend(unsafe=unsafe))
     return outcome, (sessions_directory() / outcome.session / "events.jsonl").read_bytes()
 
 

@@ -245,16 +245,11 @@ def _settle_trust(repo: Path, *, trust: bool) -> str:
     question = f"Trust {root}, so that its tests may run here?"
     if not is_trusted(root) and (trust or (is_at_terminal() and typer.confirm(question))):
         trust_repository(root)
-    return f"Trust: {_describe_trust(root)}"
-
-
-def _describe_trust(root: Path) -> str:
-    from coder.settings import is_trusted
-
     if is_trusted(root):
-        return f"{root} is trusted."
+        return f"Trust: {root} is trusted."
     return (
-        f"{root} is not trusted: without a full sandbox nothing is judged. If it is yours: coder trust {root}"
+        f"Trust: {root} is not trusted: without a full sandbox nothing is judged. If it is yours: "
+        f"coder trust {root}"
     )
 
 

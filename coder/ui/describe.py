@@ -272,15 +272,15 @@ def print_summary(
     *,
     session: str,
     is_judged: bool = False,
-    change: str = "",
+    **names: str,
 ) -> None:
     """Print the summary of a session; one that judges an existing change has neither diff nor report.
 
-    `change` is what names it to `coder verify`.
+    `names` are those of the change and of commands, as of `summary_lines`.
     """
     if not is_judged:
         print_result(console, finish_event)
-    verdict, *rows = summary_lines(finish_event, session=session, is_judged=is_judged, change=change)
+    verdict, *rows = summary_lines(finish_event, session=session, is_judged=is_judged, **names)
     console.print(verdict, soft_wrap=not console.is_terminal)
     for row in rows:
         if console.is_terminal:

@@ -14,7 +14,7 @@ from coder.core.events import QuestionAnswered, QuestionAsked, Record, SessionFi
 from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
 from coder.session.log import EventLog, RunningSession, run_and_follow
-from coder.ui.describe import print_result, summary_lines
+from coder.ui.describe import print_summary
 from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, read_line
 from coder.ui.tui.commands import (
     HELP,
@@ -170,10 +170,10 @@ class Dialogue:
             )
         await printer.show(log.follow())
         if log.records and isinstance(finished := log.records[-1].event, SessionFinished):
-            print_result(self._console, finished)
             status = session_status(log.records[:1])
-            lines = summary_lines(finished, session=status.session, command="/{}", is_judged=status.judges)
-            self._print(line.plain for line in lines)
+            print_summary(
+                self._console, finished, session=status.session, is_judged=status.judges, command="/{}"
+            )
 
     async def _read_fresh_line(self, prompt: str) -> str | None:
         """Read an answer and forget what was typed before; None if the session has ended meanwhile."""
