@@ -10,8 +10,9 @@ from coder.cli.options import (
     RepositoryOption,
     SessionArgument,
     decode_input,
+    is_at_terminal,
 )
-from coder.cli.terminal import can_review, confirm_change, review_on_terminal
+from coder.cli.terminal import confirm_change
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
 from coder.repo.git import find_checkout
@@ -62,7 +63,7 @@ def apply(
     text = _read_diff(what)
     id = what.removeprefix("session:")
     if text is None:
-        if can_review() and not (yes or check or reverse):
+        if is_at_terminal() and not (yes or check or reverse):
             sentence = _apply_reviewed(repo, id)
         else:
             sentence = apply_session(repo, id, check=check, reverse=reverse)
@@ -179,7 +180,10 @@ def _describe_change(file: "ChangedFile") -> str:
 
 def _apply_reviewed(repo: Path, id: str) -> str:
     """Show what a session delivered, and apply it if the user agrees; return a sentence."""
+    from coder.core.verdict_summary import summary_text
     from coder.repo.checkout import apply_diff, preview_commit
+    from coder.ui.describe import print_diff
+    from coder.ui.lines import PipedConsole
 
     session = find_delivered(repo, id)
     diff, verdict = session.delivery.diff, session.verdict
@@ -188,7 +192,9 @@ def _apply_reviewed(repo: Path, id: str) -> str:
         verdict = verdict if is_delivered else None
     else:
         apply_diff(repo, diff, check=True)
-    review_on_terminal(diff, title="Apply", verdict=verdict)
+    print_diff(PipedConsole(highlight=False), sanitize_text(diff))
+    if verdict is not None:
+        print(sanitize_text(summary_text(verdict)))
     return _bring(repo, session) if confirm_change("Apply it?") else "Nothing was applied."
 
 

@@ -211,12 +211,13 @@ def context(id: SessionArgument = "last") -> None:
 
 @app.command()
 def diff(id: SessionArgument = "last") -> None:
-    """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
-    from coder.cli.terminal import can_review, review_on_terminal
+    """Print a session's fix, or its best attempt, as a diff."""
     from coder.core.events import FilesChanged, newest_event
     from coder.repo.history import delivered_diff
     from coder.session.log import boundary_events, read_records
     from coder.session.report import best_attempt
+    from coder.ui.describe import print_diff
+    from coder.ui.lines import PipedConsole
 
     directory = _find(id)
     start_event, finish_event = boundary_events(directory)
@@ -230,11 +231,8 @@ def diff(id: SessionArgument = "last") -> None:
         text = best.diff if best else changed.diff if changed else ""
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
-    if can_review():
-        verdict = finish_event.verdict if finish_event and delivery else None
-        review_on_terminal(text, title=f"Session {directory.name}", verdict=verdict)
-    else:
-        print(text, end="" if text.endswith("\n") else "\n")
+    console = PipedConsole(highlight=False)
+    print_diff(console, sanitize_text(text) if console.is_terminal else text)
 
 
 @app.command()

@@ -61,7 +61,6 @@ def run_task(
     from rich.text import Text
 
     from coder.cli.options import is_at_terminal
-    from coder.cli.terminal import can_review, review_on_terminal
     from coder.core.events import DeliverNow, Stop
     from coder.repo.history import delivered_diff
     from coder.session.log import run_and_follow
@@ -127,12 +126,6 @@ def run_task(
             runner.run(run_and_follow(handle.session, shown))
             # The result comes before the end of the runner, which waits for threads that are still busy.
             finish_event = handle.finish_event
-            if task.dry_run and finish_event.delivery and attended and can_review():
-                review_on_terminal(
-                    delivered_diff(setup.root, finish_event.delivery),
-                    title="Dry run",
-                    verdict=finish_event.verdict,
-                )
             if not json:
                 console = PipedConsole(highlight=False) if quiet else console
                 describe.print_summary(

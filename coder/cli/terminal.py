@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from coder.core.events import Record, SessionFinished
-    from coder.core.verdict import Verdict
     from coder.session.log import EventLog
 
 
@@ -30,28 +29,6 @@ def confirm_change(question: str) -> bool:
     if not sys.stdin.isatty():
         raise UserError(f"{question} This is not interactive, so nothing was done. To confirm: add --yes.")
     return typer.confirm(question, err=True)
-
-
-def can_review() -> bool:
-    """Return whether the user can review a change on a terminal, and does not have a screen read aloud."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    if not all(stream.isatty() for stream in streams) or os.environ.get("TERM") == "dumb":
-        return False
-    return not is_interface_setting_on("screen_reader")
-
-
-def review_on_terminal(diff: str, *, title: str, verdict: "Verdict | None") -> None:
-    """Show a change on the whole terminal; `verdict` is that on this very diff."""
-    from coder.core.events import ReviewAsked
-    from coder.session.review import removable_hunk_numbers
-    from coder.settings import load_config
-    from coder.ui.tui.keys import read_key_bindings
-    from coder.ui.tui.review import ReviewApp
-
-    droppable = removable_hunk_numbers(diff, verdict.mutation) if verdict else ()
-    review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
-    keys = read_key_bindings(load_config(None, {}).keys)
-    ReviewApp(review, purpose="read", title=title, keys=keys).run()
 
 
 def print_closing_lines(

@@ -298,14 +298,19 @@ def print_result(console: Console, finish_event: SessionFinished) -> None:
     )
     if diff:
         console.print()
-        if console.is_terminal:
-            console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default"))
-        else:
-            console.file.write(f"{diff}\n")  # rich would make spaces of its tabs
+        print_diff(console, diff)
     if report:
         console.print()
         console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
+
+
+def print_diff(console: Console, diff: str) -> None:
+    """Print a diff, on a terminal in colours."""
+    if console.is_terminal:
+        console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default"))
+    else:
+        print(diff, end="" if diff.endswith("\n") else "\n", file=console.file)  # rich drops tabs
 
 
 def report_body(finish_event: SessionFinished) -> str:

@@ -58,17 +58,6 @@ class Terminal:
         """Read until something has been written, perhaps before."""
         self._read_until(lambda: expected in self.output)
 
-    def press_until(self, key: str, words: str) -> None:
-        """Press a key that is ignored while the screen is new, until the words appear."""
-        self.output = b""
-        for _ in range(40):
-            self.type(key.encode())
-            while words not in self.text and self._read(seconds=1):
-                pass
-            if words in self.text:
-                return
-        raise AssertionError(self.text)
-
     def finish(self) -> str:
         """Return what is written until the process ends well."""
         self.output = b""

@@ -43,8 +43,8 @@ def test_a_fix_is_shown_before_it_is_applied(place: Place, start: Callable[..., 
     with serve(chat_stream, openai_error, [PATCH]) as server:
         assert place.fix(server).returncode == 0
     terminal = start("apply", "last")
-    terminal.wait_for("Apply: 1 hunk")
-    terminal.press_until("q", "Apply it?")
+    terminal.wait_for("Apply it?")
+    assert "+    return int(hours) * 60 + int(rest)" in terminal.text and "turned green" in terminal.text
     terminal.press("y\r")
     assert "which holds the fix" in terminal.finish()
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()

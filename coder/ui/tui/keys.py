@@ -178,7 +178,7 @@ class Dialog(ModalScreen[Result]):
     Escape, which gives the safe answer, need not wait for a pause.
 
     The time at which a key was pressed counts, not the time at which a busy application comes to handle it.
-    Its hint is the widget `keys`. Without a prompt the user has opened it, and need not pause.
+    Its hint is the widget `keys`; the prompt is that of the first screen.
     """
 
     AUTO_FOCUS = ""
@@ -200,19 +200,10 @@ class Dialog(ModalScreen[Result]):
         self.focus_next()
 
     def on_mount(self) -> None:
-        if self._prompts:
-            self._hint = str(self.query_one("#keys", Static).content)
-            self._show_hint(WAITING)
+        self._hint = str(self.query_one("#keys", Static).content)
+        self._show_hint(WAITING)
         self._polling = self.set_interval(POLL_SECONDS, self._focus_after_pause)
         self.call_after_refresh(self._note_paint)
-
-    @property
-    def _prompts(self) -> list[TextArea]:
-        return [*self.app.screen_stack[0].query("#prompt").results(TextArea)]
-
-    @property
-    def _pause(self) -> float:
-        return PAUSE_SECONDS if self._prompts else 0.0
 
     @property
     def _seconds(self) -> float:
@@ -220,7 +211,7 @@ class Dialog(ModalScreen[Result]):
 
     def _note_paint(self) -> None:
         self._painted_at = self._seconds
-        self.accepts_from = self._painted_at + self._pause
+        self.accepts_from = self._painted_at + PAUSE_SECONDS
         self._focus_after_pause()
 
     def _focus_after_pause(self) -> None:
@@ -236,8 +227,7 @@ class Dialog(ModalScreen[Result]):
         self._show_hint(self._hint)
 
     def _show_hint(self, text: str) -> None:
-        if self._hint:
-            self.query_one("#keys", Static).update(text)
+        self.query_one("#keys", Static).update(text)
 
     def check_time(self, event: KeyEvent | Paste, pressed_at: float) -> None:
         """Divert a key that was pressed before the dialog takes keys: nothing has the focus then."""
@@ -247,7 +237,7 @@ class Dialog(ModalScreen[Result]):
             return
         self._early_keys.append(event)
         if pressed_at < self.accepts_from < inf:
-            self.accepts_from = pressed_at + self._pause
+            self.accepts_from = pressed_at + PAUSE_SECONDS
         self.set_focus(None)
         self._show_hint(WAITING)
         if self._polling is not None:
@@ -272,8 +262,7 @@ class Dialog(ModalScreen[Result]):
             self._insert_into_prompt(event.text)
 
     def _insert_into_prompt(self, text: str) -> None:
-        for prompt in self._prompts:
-            prompt.insert(text)
+        self.app.screen_stack[0].query_one("#prompt", TextArea).insert(text)
 
 
 class VimScroll(VerticalScroll):

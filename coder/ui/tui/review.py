@@ -1,9 +1,8 @@
 """The review of a change: files, hunks and comments."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
-from pathlib import PurePath
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -20,45 +19,14 @@ from coder.core.verdict import Verdict
 from coder.core.verdict_summary import lines_of_examples
 from coder.patching.git_hunks import split_git_diff
 from coder.ui.tui.diff import render_hunk
-from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, VimScroll, find_key_bindings
+from coder.ui.tui.keys import Dialog, VimScroll, find_key_bindings
 
-ReviewPurpose = Literal["deliver", "read"]
-"""To deliver what is accepted, or to look at it only."""
-
-
-class ReviewApp(KeyedApp[HunkDecisions]):
-    """Shows a change, and ends with the user's decisions; with None if there are none."""
-
-    TITLE = "coder"
-    CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss"]
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", "Quit", priority=True)]
-
-    def __init__(
-        self,
-        review: ReviewAsked,
-        *,
-        purpose: ReviewPurpose,
-        title: str,
-        keys: KeyBindings | None = None,
-    ) -> None:
-        super().__init__(keys)
-        self._review = review
-        self._purpose = purpose
-        self._heading = title
-
-    def on_mount(self) -> None:
-        screen = ReviewScreen(self._review, purpose=self._purpose, title=self._heading)
-        self.push_screen(screen, self.exit)
-
-
-HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk · {next_file}/{previous_file} file"
-DECISION_KEYS = "{accept} accept · {reject} reject · {confirm} confirm"
-MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all"
-REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
-    "deliver": f"{DECISION_KEYS} · esc deliver nothing · {MORE_KEYS} · {{comment}} comment",
-    "read": f"{HUNK_KEYS} · q close",
-}
-"""Hints, with names of bindings instead of their keys; a low terminal shows only the first line."""
+REVIEW_KEYS = (
+    "{accept} accept · {reject} reject · {confirm} confirm · esc deliver nothing · "
+    "{previous_hunk}/{next_hunk} hunk · {next_file}/{previous_file} file · "
+    "{accept_all}/{reject_all} all · {comment} comment"
+)
+"""Hint, with names of bindings instead of their keys; a low terminal shows only the first line."""
 MOST_NOTES = 4
 
 
@@ -99,22 +67,16 @@ class HunkChoice(Vertical, can_focus=True):
         comment: str = "",
         droppable: bool = False,
         accepted: bool = True,
-        purpose: ReviewPurpose = "deliver",
         is_rendered: bool = True,
     ) -> None:
         """Show a hunk; what is not `is_rendered` takes its height alone, until `show_lines` is called."""
         super().__init__()
         self.hunk = hunk
         self._droppable = droppable
-        self._purpose = purpose
         self.accepted = accepted
         self.comment = comment
         """The user's request for this hunk."""
         self.is_rendered = is_rendered
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Offer decisions where there is something to decide."""
-        return self._purpose != "read"
 
     def compose(self) -> ComposeResult:
         if not self.is_rendered:
@@ -128,11 +90,11 @@ class HunkChoice(Vertical, can_focus=True):
 
     @property
     def _title(self) -> str:
-        mark = "" if self._purpose == "read" else "[accepted] " if self.accepted else "[rejected] "
+        mark = "accepted" if self.accepted else "rejected"
         remarks = [sanitize_text(self.hunk.path)]
         if self._droppable:
             remarks.append("untested: no test fails without it")
-        return f"{mark}{' · '.join(remarks)}"
+        return f"[{mark}] {' · '.join(remarks)}"
 
     def on_mount(self) -> None:
         self.set_class(not self.accepted, "rejected")
@@ -159,29 +121,21 @@ class HunkChoice(Vertical, can_focus=True):
         self.decide(accepted=not self.accepted)
 
     def on_click(self, event: Click) -> None:
-        if self._purpose != "read" and event.widget in [*self.query(".title")]:
+        if event.widget in [*self.query(".title")]:
             self.action_turn()
 
 
 class ReviewScreen(Dialog[HunkDecisions]):
-    """Dismisses with the user's decisions, with None if there is nothing to decide.
-
-    Initially all hunks are accepted.
-    """
+    """Dismisses with the user's decisions; initially all hunks are accepted."""
 
     CSS_PATH = "review.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "refuse", "deliver nothing"),
-        Binding("q", "close", "close"),
     ]
 
-    def __init__(
-        self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver", title: str = "Review"
-    ) -> None:
+    def __init__(self, review: ReviewAsked) -> None:
         super().__init__()
         self._review = review
-        self._purpose = purpose
-        self._heading = title
 
     def compose(self) -> ComposeResult:
         yield Static(id="outcome", markup=False)
@@ -194,8 +148,8 @@ class ReviewScreen(Dialog[HunkDecisions]):
             yield from _behavior_widgets(verdict)
             for note in verdict.notes[:MOST_NOTES]:
                 yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
-        yield HunkList(self._review, purpose=self._purpose)
-        hint = find_key_bindings(self).fill(REVIEW_KEYS[self._purpose])
+        yield HunkList(self._review)
+        hint = find_key_bindings(self).fill(REVIEW_KEYS)
         yield Static(hint, id="keys", markup=False)
 
     def on_mount(self) -> None:
@@ -205,24 +159,15 @@ class ReviewScreen(Dialog[HunkDecisions]):
         for choice in self.query_one(HunkList).choices[:1]:
             self.set_focus(choice)
 
-    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
-        """Close by a letter only where nothing can be lost, and comment only where a model can read it."""
-        places = {"close": ("read",), "comment_on_hunk": ("deliver",)}
-        return self._purpose in places.get(action, (self._purpose,))
-
-    def action_close(self) -> None:
-        self.dismiss(None)
-
     def action_refuse(self) -> None:
         """Accept nothing; the session asks whether that is meant, and may go on with these decisions."""
-        decisions = self._decisions.model_copy(update={"refused": True})
-        self.dismiss(None if self._purpose == "read" else decisions)
+        self.dismiss(self._decisions.model_copy(update={"refused": True}))
 
     def on_hunk_choice_decided(self) -> None:
         self._show_outcome(self._describe_outcome())
 
     def _show_outcome(self, text: str) -> None:
-        self.query_one("#outcome", Static).update(f"{self._heading}: {text}")
+        self.query_one("#outcome", Static).update(f"Review: {text}")
 
     def _describe_outcome(self) -> str:
         """Return what enter does with the decisions so far."""
@@ -230,8 +175,6 @@ class ReviewScreen(Dialog[HunkDecisions]):
         choices = self.query_one(HunkList).choices
         decisions = self._decisions
         count, accepted = len(choices), len(decisions.accepted)
-        if self._purpose == "read":
-            return f"{count} hunk{'s' * (count != 1)}"
         if comments := len(decisions.comments):
             noun = f"{comments} comment{'s' * (comments != 1)}"
             return f"{confirm} has the model work on {noun}; then you review again"
@@ -290,9 +233,8 @@ class HunkList(VimScroll, can_focus=False):
     class Confirmed(Message):
         """Posted when the user confirms the decisions."""
 
-    def __init__(self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver") -> None:
+    def __init__(self, review: ReviewAsked) -> None:
         super().__init__()
-        self._purpose = purpose
         comment_by_number = {comment.hunk: comment.text for comment in review.comments}
         self.choices = tuple(
             HunkChoice(
@@ -300,7 +242,6 @@ class HunkList(VimScroll, can_focus=False):
                 comment=comment_by_number.get(number, ""),
                 droppable=number in review.droppable,
                 accepted=review.accepted is None or number in review.accepted,
-                purpose=purpose,
                 is_rendered=number < FIRST_HUNKS,
             )
             for number, hunk in enumerate(split_git_diff(review.diff))
@@ -332,10 +273,6 @@ class HunkList(VimScroll, can_focus=False):
             self.call_after_refresh(self._render_visible_hunks)
         if (focused := self.screen.focused) in visible:
             focused.call_after_refresh(focused.scroll_visible, animate=False)
-
-    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
-        """Offer decisions where there is something to decide."""
-        return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
 
     @property
     def current(self) -> HunkChoice:

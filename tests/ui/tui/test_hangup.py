@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-from coder.ui.tui.review import ReviewApp
-from tests.ui.tui import story
+from coder.ui.tui.app import CoderApp
+from tests.ui.tui.fakes import FakeServices
 
-ReviewApp(story.REVIEW, purpose="read", title="Review").run()
+CoderApp(FakeServices(), repository="/r").run()
 """
 
 
@@ -27,7 +27,7 @@ def test_application_leaves_when_its_terminal_is_gone() -> None:
     os.close(far)
     try:
         output = b""
-        while b"close" not in output:  # the last line of the screen
+        while b"mode" not in output:  # the last line of the screen
             output += os.read(near, 1 << 16)
         os.close(near)
         running.wait(timeout=60)

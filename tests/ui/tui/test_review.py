@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from coder.core.events import ReviewAnswered, ReviewAsked
-from coder.core.values import HunkDecisions
-from coder.ui.tui.review import HunkChoice, ReviewApp, ReviewPurpose
+from coder.ui.tui.review import HunkChoice
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
@@ -21,30 +20,6 @@ async def reviewing(
         await terminal.fix(story.STARTED, review)
         await terminal.wait_for_question()
         yield terminal
-
-
-async def shown_by(
-    purpose: ReviewPurpose, *keys: str, review: ReviewAsked = story.REVIEW
-) -> tuple[str, HunkDecisions | None]:
-    """Return the screen before the last key in a review outside of a session, and its result."""
-    app = ReviewApp(review, purpose=purpose, title="Change")
-    async with app.run_test(size=(120, 30)) as pilot:
-        while app.screen.focused is None:
-            await pilot.pause(0.05)
-        await pilot.press(*keys[:-1])
-        await pilot.pause(0.2)
-        lines = app.screen._compositor.render_strips()
-        text = "\n".join("".join(segment.text for segment in line) for line in lines)
-        await pilot.press(keys[-1])
-    return text, app.return_value
-
-
-async def test_reading_decides_nothing() -> None:
-    text, result = await shown_by("read", "n", "r", "space", "e", "c", "enter", "t")
-    assert "Change: 3 hunks" in text and "q close" in text
-    assert "[accepted]" not in text and "[rejected]" not in text
-    assert "PROVEN  1 test failed before and passes now" in text
-    assert result is None
 
 
 @pytest.mark.parametrize("columns", [80, pytest.param(160, marks=pytest.mark.thorough)])
