@@ -182,8 +182,7 @@ def _apply_reviewed(repo: Path, id: str) -> str:
     """Show what a session delivered, and apply it if the user agrees; return a sentence."""
     from coder.core.verdict_summary import summary_text
     from coder.repo.checkout import apply_diff, preview_commit
-    from coder.ui.describe import print_diff
-    from coder.ui.lines import PipedConsole
+    from coder.ui.lines import PipedConsole, print_diff
 
     session = find_delivered(repo, id)
     diff, verdict = session.delivery.diff, session.verdict

@@ -80,7 +80,7 @@ def _describe_outcome(session: "StoredSession") -> tuple[str, str]:
 
 
 def _format_cost(spent: "UsageTotals") -> str:
-    from coder.ui.describe import format_money
+    from coder.ui.lines import format_money
 
     return format_money(spent) if spent.requests else ""
 
@@ -184,8 +184,7 @@ def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     from coder.core.events import SessionFinished, SessionStarted, newest_event
     from coder.session.log import read_records
-    from coder.ui.describe import print_summary
-    from coder.ui.lines import LinePrinter, PipedConsole
+    from coder.ui.lines import LinePrinter, PipedConsole, print_summary
 
     directory = _find(id)
     records = read_records(directory)
@@ -216,8 +215,7 @@ def diff(id: SessionArgument = "last") -> None:
     from coder.repo.history import delivered_diff
     from coder.session.log import boundary_events, read_records
     from coder.session.report import best_attempt
-    from coder.ui.describe import print_diff
-    from coder.ui.lines import PipedConsole
+    from coder.ui.lines import PipedConsole, print_diff
 
     directory = _find(id)
     start_event, finish_event = boundary_events(directory)

@@ -64,8 +64,8 @@ def run_task(
     from coder.core.events import DeliverNow, Stop
     from coder.repo.history import delivered_diff
     from coder.session.log import run_and_follow
-    from coder.ui import describe, jsonl
-    from coder.ui.lines import LinePrinter, PipedConsole, read_answer
+    from coder.ui import jsonl
+    from coder.ui.lines import LinePrinter, PipedConsole, print_summary, read_answer
     from coder.wiring.session import prepare_session
 
     ignore_early_deadline()
@@ -128,9 +128,7 @@ def run_task(
             finish_event = handle.finish_event
             if not json:
                 console = PipedConsole(highlight=False) if quiet else console
-                describe.print_summary(
-                    console, finish_event, session=handle.id, is_judged=task.given, change=change
-                )
+                print_summary(console, finish_event, session=handle.id, is_judged=task.given, change=change)
         ignore_early_deadline()  # the end of the loop has set the default again
     if output is not None and finish_event.delivery:
         kind, text, kept = "diff", delivered_diff(setup.root, finish_event.delivery), "log diff last"

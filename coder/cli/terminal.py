@@ -57,7 +57,7 @@ def print_closing_lines(
 def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, *, session: str) -> None:
     from coder.repo.checkout import has_delivery
     from coder.repo.delivery import has_change
-    from coder.ui.describe import summary_lines
+    from coder.ui.lines import summary_lines
 
     git, delivery = find_checkout(root).git, finished.delivery
     is_undone = delivery is not None and not has_delivery(git, delivery)
@@ -73,8 +73,7 @@ def _print_session(console: "Console", records: "Sequence[Record]") -> None:
     from rich.text import Text
 
     from coder.core.events import SessionFinished, SessionStarted
-    from coder.ui.describe import print_result
-    from coder.ui.lines import LinePrinter
+    from coder.ui.lines import LinePrinter, print_result
 
     for record in records[:1]:
         if isinstance(record.event, SessionStarted):

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,7 +25,9 @@ from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
-    from coder.core.events import SessionFinished, Task
+    from coder.core.events import Record, SessionFinished, Task
+    from coder.core.notes import ReviewFinding
+    from coder.core.verdict import Verdict
     from coder.wiring.session import Approach
 
 
@@ -239,7 +241,6 @@ def review(
     """
     from coder.cli.running import run_task
     from coder.settings import load_config
-    from coder.ui.lines import review_lines
     from coder.wiring.session import reviewing_approach
 
     judging, request = _find_change(change, options)
@@ -250,3 +251,45 @@ def review(
     if finish_event.verdict and not options.json:
         print("", *review_lines(handle.log.records, finish_event.verdict), sep="\n")
     return finish_event.exit_code
+
+
+NEAR_LINES = 3
+"""Lines between a finding and an observation that still belong together."""
+
+
+def review_lines(records: "Sequence[Record]", verdict: "Verdict") -> Iterator[str]:
+    """Yield the report in lines, one reviewer after the other, in the order of the log."""
+    from coder.core.events import NoteMade, events_of
+    from coder.core.notes import Findings
+
+    for made in events_of(records, NoteMade):
+        if isinstance(findings := made.note, Findings):
+            decision = "approves" if findings.approve else "requests changes"
+            yield f"{made.candidate.rpartition('/')[2]} {decision}: {findings.summary}"
+            for finding in findings.findings:
+                yield f"  {finding.severity}  {finding.place}  {finding.text}"
+                yield f"    tests: {observation(finding, verdict)}"
+
+
+def observation(finding: "ReviewFinding", verdict: "Verdict") -> str:
+    """Return what the verifier has seen at a finding's place, as a phrase."""
+    failing = [
+        result.id
+        for result in verdict.failures
+        if result.failure
+        and any(_is_near(finding, frame.path, frame.line) for frame in result.failure.frames)
+    ]
+    if failing:
+        return f"{', '.join(failing[:3])} fail{'s' if len(failing) == 1 else ''} here"
+    report = verdict.mutation
+    for place in report.survivors if report else ():
+        if _is_near(finding, place.path, place.line):
+            return f"none would notice a difference here ({place.what}, line {place.line})"
+    if report and report.tried:
+        return f"none fails here; they caught {report.share} deliberate defects of the change"
+    return "none fails here; whether one would notice a difference here was not tried"
+
+
+def _is_near(finding: "ReviewFinding", path: str, line: int) -> bool:
+    """Return whether a place belongs to a finding; one on a whole file covers all its lines."""
+    return finding.path == path and (not finding.line or abs(finding.line - line) <= NEAR_LINES)

@@ -24,7 +24,7 @@ from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import format_result, summary_text
 from coder.patching.git_hunks import hunk_lines, split_git_diff
 from coder.session.log import EventLog, RunningSession, run_and_follow
-from coder.ui.describe import describe_event, report_body, summarize_arguments, summary_lines
+from coder.ui.lines import describe_event, report_body, summarize_arguments, summary_lines
 from coder.ui.tui import services
 from coder.ui.tui.commands import (
     HELP,

@@ -14,8 +14,7 @@ from coder.core.events import QuestionAnswered, QuestionAsked, Record, SessionFi
 from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
 from coder.session.log import EventLog, RunningSession, run_and_follow
-from coder.ui.describe import print_summary
-from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, read_line
+from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, print_summary, read_line
 from coder.ui.tui.commands import (
     HELP,
     Commands,

@@ -1,42 +1,458 @@
-"""Events printed as terminal lines, in colour on a terminal and plain in a pipe."""
+"""A session in words, the same ones for every front end, and printed as lines of a terminal or a pipe."""
 
 import asyncio
+import json
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rich.console import Console
 from rich.live import Live
+from rich.markdown import Markdown
 from rich.spinner import Spinner
+from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 
 from coder.core import events
+from coder.core.events import SessionFinished
 from coder.core.notes import (
-    Findings,
-    ReviewFinding,
+    Evaluation,
+    ResearchPlan,
+    ResearchReport,
+    ResearchResult,
+    describe_note,
 )
 from coder.core.plan import format_plan
-from coder.core.state import Status, advance_status
-from coder.core.text import sanitize_text
-from coder.core.values import AssistantMessage, Hunk, HunkComment, ToolCall
-from coder.core.verdict import Verdict
-from coder.patching.git_hunks import split_git_diff
-from coder.session.log import utc_now
-from coder.ui.describe import (
-    STYLES,
-    Line,
-    Style,
-    change_heading,
-    current_activity,
-    describe_event,
-    shorten,
-    status_parts,
-    summarize_arguments,
+from coder.core.state import Status, advance_status, outcome_label
+from coder.core.text import join_first, parse_json, sanitize_text, shorten_line
+from coder.core.values import (
+    AssistantMessage,
+    Delivery,
+    Hunk,
+    HunkComment,
+    ToolCall,
+    UsageTotals,
+    UserMessage,
 )
+from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict_summary import Row, evidence_rows, format_counts
+from coder.patching.git_hunks import hunk_lines, split_git_diff
+from coder.session.log import utc_now
+
+LINE_CHARACTERS = 110
+SUMMARY_CHARACTERS = 230
+"""Of a note: three lines of 80 columns."""
+MOST_RED_TESTS = 5
+Style = Literal["phase", "about", "note", "place", "red", "detail", "warning", "error", "answer", "verdict"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    text: str
+    style: Style
+    lead: str = ""
+    """Emphasized words before the text."""
+    indent: int = 0
+    """Levels below the heading of the phase."""
+    kind: VerdictKind | None = None
+    is_detail: bool = False
+    """True for what a reader of the whole session needs rarely: shown on request."""
+
+    @property
+    def words(self) -> str:
+        """The whole line without its style."""
+        return f"{self.lead}{self.text}"
+
+
+def describe_event(event: events.Event) -> Iterator[Line]:
+    """Yield the lines that an event is told in; none for one that shows only in what follows from it."""
+    match event:
+        case events.BaselineMeasured(counts=counts, denied=denied, seconds=seconds, problem=problem):
+            summary = problem or f"{format_counts(counts, denied)} in {seconds:.1f} s"
+            text = f"{summary}   {event.command}"
+            yield Line(lead="tests on the untouched code: ", text=text, style="about")
+        case events.PhaseEntered(phase=phase, attempt=attempt):
+            yield Line(text=phase if attempt == 1 else f"{phase} (attempt {attempt})", style="phase")
+        case events.NoteMade():
+            yield from _describe_note(event)
+        case events.Verified(verdict=verdict):
+            yield from _describe_verdict(verdict)
+        case events.ContextCompacted():
+            text = "The conversation fills the model's context: older parts are sent in short from now on."
+            yield Line(text=text, style="warning", indent=1)
+        case events.Warned(text=text):
+            yield Line(text=text, style="warning", indent=1)
+        case events.Failed(error=error):
+            yield Line(text=error, style="error")
+        case events.QuestionAnswered() | events.PlanAnswered() | events.ReviewAnswered():
+            for text in _describe_answer(event):
+                yield Line(text=text, style="answer", indent=1)
+        case _:
+            yield from _describe_course(event)
+
+
+def change_heading(heading: events.PhaseEntered, tool: str) -> events.PhaseEntered:
+    """Return the heading of a phase that begins with a call: a patch is no reproduction."""
+    if heading.phase == "reproduce" and tool == "apply_patch":
+        return heading.model_copy(update={"phase": "edit"})
+    return heading
+
+
+def _describe_course(event: events.Event) -> Iterator[Line]:
+    """Describe the course that a session takes: its strategy, its candidates and their tests."""
+    match event:
+        case events.TargetsGreen(targets=targets, seconds=seconds):
+            text = f"{len(targets)} {'test' if len(targets) == 1 else 'tests'} red to green ({seconds:.0f} s)"
+            yield Line(text=text, style="note", indent=1)
+        case events.ConversationContinued(session=session):
+            yield Line(text=f"continues session {session}", style="about")
+        case events.StrategyChosen(strategy=strategy, reason=reason):
+            yield Line(lead="strategy: ", text=f"{strategy}, {reason}", style="about")
+        case events.CandidateForked(role="researcher", candidate=candidate, approach=approach):
+            text = f"{candidate.partition('/')[2]} looks into: {shorten(approach)}"
+            yield Line(text=text, style="note", indent=1)
+        case events.CandidateForked(candidate=candidate, parent=parent, approach=approach) if parent:
+            yield Line(text=f"{candidate} grows out of {parent}: {approach}", style="about", indent=1)
+        case events.StageChanged(stage=stage, component=component, state="running"):
+            if not component:
+                yield Line(text=stage, style="phase")
+        case events.StageChanged(stage=stage, component=component, state=state, remark=remark):
+            text = f"{f'{stage} {component}'.rstrip()}  {state}{f': {shorten(remark)}' if remark else ''}"
+            yield Line(text=text, style="note" if state == "done" else "red", indent=1)
+        case events.CandidateDropped(candidate=candidate, reason=reason):
+            text = f"{candidate} goes no further: {shorten(reason)}"
+            yield Line(text=text, style="about", indent=1)
+
+
+def _describe_note(event: events.NoteMade) -> Iterator[Line]:
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        name = event.candidate.partition("/")[2]
+        for text in describe_note(note):
+            yield Line(text=f"{name}: {shorten(text)}", style="note", indent=1)
+        return
+    if event.implied or note.kind == "give_up":
+        return
+    yield from _describe_summary(note.summary)
+    for row in getattr(note, "rows", ()):
+        yield Line(text=row, style="note", indent=2)
+    for number, step in enumerate(getattr(note, "steps", ()), start=1):
+        yield Line(text=f"{number}. {shorten(step.intent)}", style="note", indent=2)
+    for number, component in enumerate(getattr(note, "components", ()), start=1):
+        text = f"{number}. {component.name} ({component.path}): {shorten(component.purpose)}"
+        yield Line(text=text, style="note", indent=2)
+    for place in getattr(note, "places", ())[:5]:
+        yield Line(text=str(place), style="place", indent=2, is_detail=True)
+
+
+def _describe_summary(summary: str) -> Iterator[Line]:
+    """Yield the first paragraph of a summary, cut to a few lines, then the whole where that was not all."""
+    paragraphs = [text for text in summary.splitlines() if text.strip()]
+    for text in paragraphs[:1]:
+        yield Line(text=shorten_line(text, SUMMARY_CHARACTERS), style="note", indent=1)
+        if len(text) > SUMMARY_CHARACTERS:
+            yield Line(text=text, style="detail", indent=2, is_detail=True)
+    for text in paragraphs[1:]:
+        yield Line(text=text, style="detail", indent=2, is_detail=True)
+
+
+def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
+    more = "  Examining ..." if verdict.is_examinable else ""
+    text = f"  {verdict.headline}{more}"
+    yield Line(lead=verdict.label, text=text, style="verdict", indent=1, kind=verdict.kind)
+    for result in verdict.failures[:MOST_RED_TESTS]:
+        yield Line(text=result.id, style="red", indent=2)
+        for text in result.output_tail:
+            yield Line(text=text, style="detail", indent=3)
+    if len(verdict.failures) > MOST_RED_TESTS:
+        yield Line(text=f"and {len(verdict.failures) - MOST_RED_TESTS} more", style="red", indent=2)
+    if more:
+        return  # the verdict at the end of the examination says the rest
+    for replaced in verdict.replaced_assertions:
+        yield Line(text=replaced.line, style="warning", indent=2)
+    for note in verdict.notes:
+        yield Line(text=f"noted: {note}", style="detail", indent=2)
+
+
+def _describe_answer(
+    event: events.QuestionAnswered | events.PlanAnswered | events.ReviewAnswered,
+) -> list[str]:
+    match event:
+        case events.QuestionAnswered(option=option, by="person", instruction=instruction):
+            return [f"{option}: {instruction}" if instruction else option]
+        case events.QuestionAnswered(option=option):
+            return [f"not interactive: {option}"]
+        case events.PlanAnswered(by="default") | events.ReviewAnswered(by="default"):
+            return ["not interactive: accepted as it is"]
+        case events.PlanAnswered(plan=plan):
+            return ["the plan is accepted" if plan else "the plan is refused"]
+        case events.ReviewAnswered(refused=True):
+            return ["reviewed: nothing is to be delivered"]
+        case events.ReviewAnswered(comments=comments) if comments:
+            return [f"comment: {comment.text}" for comment in comments]
+        case events.ReviewAnswered(accepted=accepted):
+            return [f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted"]
+
+
+def current_activity(event: events.Event) -> str:
+    """Return the current activity that an event starts; empty if it starts none."""
+    match event:
+        case events.ToolStarted(call=call):
+            return call.name
+        case events.ToolStreamed(text=text):
+            return text
+        case events.TextStreamed() | events.ReasoningStreamed():
+            return "the model writes"
+        case events.PhaseEntered(phase=phase):
+            return "tests run" if phase == "verify" else "thinking"
+        case events.ToolFinished() | events.Verified() | events.MessageFinished(message=UserMessage()):
+            return "thinking"
+        case events.QuestionAsked() | events.PlanAsked() | events.ReviewAsked():
+            return "waiting for your answer"
+        case events.QuestionAnswered() | events.PlanAnswered() | events.ReviewAnswered():
+            return "working"
+    return ""
+
+
+def summarize_arguments(arguments: str) -> str:
+    """Return a call's arguments in one short line."""
+    try:
+        values: Any = parse_json(arguments)
+    except json.JSONDecodeError:
+        return shorten(arguments)
+    if not isinstance(values, dict):
+        return shorten(arguments)
+    if isinstance(diff := values.get("diff"), str):
+        paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
+        return shorten(", ".join(paths) or "a diff")
+    return shorten(
+        " ".join(
+            str(value) if index == 0 else f"{name}={value}"
+            for index, (name, value) in enumerate(values.items())
+            if value
+        )
+    )
+
+
+def shorten(text: str) -> str:
+    """Return a text in one line, cut to the width of a line."""
+    return shorten_line(text, LINE_CHARACTERS)
+
+
+STYLES = {
+    VerdictKind.PROVEN: "bold green",
+    VerdictKind.FIXED: "bold green",
+    VerdictKind.PASSING: "bold yellow",
+    VerdictKind.GAVE_UP: "bold red",
+    VerdictKind.LIMIT: "bold red",
+    VerdictKind.NOT_FIXED: "bold red",
+    VerdictKind.BROKEN: "bold red",
+    VerdictKind.NOT_TESTED: "bold magenta",
+}
+
+
+def status_parts(status: Status) -> list[str]:
+    """Return the phase of a session, its attempt, verdict, tokens and money, as far as there are any."""
+    spent, attempt = status.spent, f"attempt {status.attempt}" if status.attempt else ""
+    tokens = f"{abbreviate_number(spent.input_tokens + spent.output_tokens)} tokens"
+    cost = (tokens, format_money(spent)) if spent.requests else ()
+    return [part for part in (status.phase, attempt, status.verdict, *cost) if part]
+
+
+def format_spending(spent: UsageTotals) -> list[str]:
+    """Format requests, tokens and money; empty if nothing was spent."""
+    if not spent.requests:
+        return []
+    tokens = spent.input_tokens + spent.output_tokens
+    cached_text = f" ({abbreviate_number(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
+    return [
+        f"{spent.requests} request{'s' * (spent.requests != 1)}",
+        f"{abbreviate_number(tokens)} tokens{cached_text}",
+        format_money(spent),
+    ]
+
+
+def format_money(spent: UsageTotals) -> str:
+    return "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.3f}"
+
+
+def abbreviate_number(number: int) -> str:
+    """Abbreviate a number: 950, 12.3k, 1.2M."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+def print_summary(
+    console: Console,
+    finish_event: SessionFinished,
+    *,
+    session: str,
+    is_judged: bool = False,
+    **names: str,
+) -> None:
+    """Print the summary of a session; one that judges an existing change has neither diff nor report.
+
+    `names` are those of the change and of commands, as of `summary_lines`.
+    """
+    if not is_judged:
+        print_result(console, finish_event)
+    verdict, *rows = summary_lines(finish_event, session=session, is_judged=is_judged, **names)
+    console.print(verdict, soft_wrap=not console.is_terminal)
+    for row in rows:
+        if console.is_terminal:
+            table = Table.grid()
+            table.add_row(row[:NAME_COLUMNS], row[NAME_COLUMNS:])
+            console.print(table)
+        else:
+            console.print(row, soft_wrap=True)
+
+
+def print_result(console: Console, finish_event: SessionFinished) -> None:
+    diff, report = (
+        sanitize_text(finish_event.delivery.diff if finish_event.delivery else ""),
+        sanitize_text(report_body(finish_event)),
+    )
+    if diff:
+        console.print()
+        print_diff(console, diff)
+    if report:
+        console.print()
+        console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
+    console.print()
+
+
+def print_diff(console: Console, diff: str) -> None:
+    """Print a diff, on a terminal in colours."""
+    if console.is_terminal:
+        console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default"))
+    else:
+        print(diff, end="" if diff.endswith("\n") else "\n", file=console.file)  # rich drops tabs
+
+
+def report_body(finish_event: SessionFinished) -> str:
+    """Return the report; empty if it is the verdict's evidence, which the summary lines say in short."""
+    heading, found, _ = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
+    is_evidence = found and heading.startswith("# ") and "\n" not in heading
+    return "" if is_evidence else finish_event.report
+
+
+def summary_lines(
+    finish_event: SessionFinished,
+    *,
+    session: str,
+    command: str = "",
+    is_judged: bool = False,
+    change: str = "",
+) -> Iterable[Text]:
+    """Yield a line each: verdict, tests, examples, what is open, changed files, runs, cost, next step.
+
+    `command` is how the user writes `apply` and `undo` for this session, by default with the end of its id.
+    One that judges an existing change delivers nothing, and has a cost only where it asked a model; `change`
+    names it to `coder verify`.
+    """
+    command = command or f"coder {{}} {session.rpartition('-')[2]}"
+    kind, verdict = finish_event.kind, finish_event.verdict
+    is_verdict = verdict is not None and finish_event.summary == verdict.reason
+    yield Text.assemble(
+        (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
+        f"  {sanitize_text(verdict.headline if verdict and is_verdict else finish_event.summary)}",
+    )
+    if finish_event.kind is None and finish_event.exit_code == MISUSE and not finish_event.spent.requests:
+        return  # refused before any work
+    if finish_event.delivery:
+        change = "HEAD" if finish_event.delivery.merged else finish_event.delivery.branch
+    rows = [*evidence_rows(verdict, session=session, has_seconds=is_judged, change=change)] if verdict else []
+    if finish_event.delivery:
+        place = next((n for n, row in enumerate(rows) if row.name in ("tests", "evidence")), len(rows))
+        rows.insert(place, Row("changed", _changed_files(finish_event.delivery.diff)))
+    for row in rows:
+        yield _row(row.name, sanitize_text(row.text))
+    if not is_judged or finish_event.spent.requests:
+        yield _row("cost", format_cost(finish_event))
+    hint = _resume_hint(finish_event, session, command)
+    if finish_event.delivery:
+        yield _row("next", f"{hint}{_next_step(finish_event.delivery, command)}")
+    elif not is_judged or not verdict:
+        left = "nothing was left in the repository; " if finish_event.exit_code else ""
+        changed = f"the change: coder log diff {session}; " if finish_event.has_changes else ""
+        yield _row("next", f"{hint}{changed}{left}the record: coder log show {session}")
+
+
+MISUSE, INTERRUPTED = 2, 130
+"""Exit codes: wrong use, or a model that cannot be asked; stopped by the user."""
+WAITING = "your answers"
+"""Stage in which the session waits for the user, which is no cost."""
+
+
+def format_cost(finish_event: SessionFinished) -> str:
+    """Format the seconds and the parts that they add up from, then requests, tokens and money."""
+    stages = finish_event.stages
+    seconds = round(finish_event.seconds - stages.get(WAITING, 0.0))
+    shares = {
+        "tests": round(sum(stages.get(name, 0.0) for name in TEST_STAGES)),
+        **{name: round(stages.get(name, 0.0)) for name in ("search", "checks", "tools", "model")},
+    }
+    rest = seconds - sum(shares.values())
+    if rest > 1:
+        shares["start and delivery"] = rest
+    elif abs(rest) == 1:  # what rounding left
+        shares[max(shares, key=shares.__getitem__)] += rest
+    shown = [f"{name} {share} s" for name, share in shares.items() if share]
+    split = f" ({', '.join(shown)})" if len(shown) > 1 else ""
+    attempts, spent = finish_event.attempts, finish_event.spent
+    spending = format_spending(spent)
+    return ", ".join(
+        [
+            f"{seconds} s{split}",
+            *([f"{attempts} attempts"] if attempts > 1 else []),
+            *spending,
+        ]
+    )
+
+
+TEST_STAGES = ("base", "reproduction", "targets", "impacted", "suite", "old tests")
+
+
+def _resume_hint(finish_event: SessionFinished, session: str, command: str) -> str:
+    """Return how to go on with an interrupted session."""
+    if finish_event.kind is not None or finish_event.exit_code != INTERRUPTED:
+        return ""
+    return f"go on: {command.partition('{')[0]}resume {session}; "
+
+
+def _next_step(delivery: Delivery, command: str) -> str:
+    apply, undo = command.format("apply"), command.format("undo")
+    if delivery.merged:
+        return f"it is on your branch; undo: {undo}"
+    if delivery.branch:
+        return f"on branch {delivery.branch}; apply: {apply}; undo: {undo}"
+    return f"nothing was written to the repository; apply: {apply}"
+
+
+def _changed_files(diff: str) -> str:
+    """Format the files of a git diff: `a.py (+2 -1), b.py (+9)`."""
+    counts: dict[str, Counter[str]] = {}
+    for hunk in split_git_diff(diff):
+        signs = counts.setdefault(hunk.path, Counter())
+        signs.update(line.sign for line in hunk_lines(hunk.body))
+    files = [f"{path} (+{signs['+']} -{signs['-']})" for path, signs in counts.items()]
+    return join_first(files, SHOWN_FILES)
+
+
+def _row(name: str, text: str) -> Text:
+    return Text.assemble((f"{name:<{NAME_COLUMNS}}", "dim"), text)
+
+
+SHOWN_FILES = 8
+NAME_COLUMNS = 9
+
 
 STYLES_OF_LINES: Mapping[Style, str] = {
     "phase": "bold",
@@ -373,47 +789,3 @@ class PipedConsole(Console):
             BrokenPipeError: always.
         """
         raise BrokenPipeError
-
-
-NEAR_LINES = 3
-"""Lines between a finding and an observation that still belong together."""
-
-
-def review_lines(records: Sequence[events.Record], verdict: Verdict) -> Iterator[str]:
-    """Yield the report in lines, one reviewer after the other, in the order of the log."""
-    for record in records:
-        match record.event:
-            case events.NoteMade(candidate=candidate, note=Findings() as findings):
-                yield from _reviewer_lines(candidate.rpartition("/")[2], findings, verdict)
-
-
-def _reviewer_lines(reviewer: str, findings: Findings, verdict: Verdict) -> Iterator[str]:
-    decision = "approves" if findings.approve else "requests changes"
-    yield f"{reviewer} {decision}: {findings.summary}"
-    for finding in findings.findings:
-        yield f"  {finding.severity}  {finding.place}  {finding.text}"
-        yield f"    tests: {observation(finding, verdict)}"
-
-
-def observation(finding: ReviewFinding, verdict: Verdict) -> str:
-    """Return what the verifier has seen at a finding's place, as a phrase."""
-    failing = [
-        result.id
-        for result in verdict.failures
-        if result.failure
-        and any(_is_near(finding, frame.path, frame.line) for frame in result.failure.frames)
-    ]
-    if failing:
-        return f"{', '.join(failing[:3])} fail{'s' if len(failing) == 1 else ''} here"
-    report = verdict.mutation
-    for place in report.survivors if report else ():
-        if _is_near(finding, place.path, place.line):
-            return f"none would notice a difference here ({place.what}, line {place.line})"
-    if report and report.tried:
-        return f"none fails here; they caught {report.share} deliberate defects of the change"
-    return "none fails here; whether one would notice a difference here was not tried"
-
-
-def _is_near(finding: ReviewFinding, path: str, line: int) -> bool:
-    """Return whether a place belongs to a finding; one on a whole file covers all its lines."""
-    return finding.path == path and (not finding.line or abs(finding.line - line) <= NEAR_LINES)

@@ -21,7 +21,7 @@ from coder.core.verdict import (
     Verdict,
     VerdictKind,
 )
-from coder.ui.describe import print_summary
+from coder.ui.lines import print_summary
 
 SCREENS = Path(__file__).parent / "screens"
 DRAW = "DRAW_PICTURES"

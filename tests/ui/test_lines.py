@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from coder.cli.verify import observation
 from coder.core.events import (
     BaselineMeasured,
     QuestionAnswered,
@@ -33,9 +34,7 @@ from coder.core.verdict import (
     VerdictKind,
 )
 from coder.session.log import EventLog, read_records
-from coder.ui import describe
-from coder.ui.describe import summarize_arguments
-from coder.ui.lines import LinePrinter, observation
+from coder.ui.lines import LinePrinter, print_summary, summarize_arguments, summary_lines
 from tests.records import make_records
 
 LOGS = Path(__file__).parent.parent / "logs"
@@ -163,7 +162,7 @@ def test_a_call_is_brief(arguments: str, line: str) -> None:
 
 def render_end(session_end: SessionFinished) -> str:
     out = io.StringIO()
-    describe.print_summary(Console(file=out, width=100, highlight=False), session_end, session="s1")
+    print_summary(Console(file=out, width=100, highlight=False), session_end, session="s1")
     return out.getvalue()
 
 
@@ -229,7 +228,7 @@ def test_what_is_open_names_the_change_to_judge_again(rule: str, change: str, co
         kind=VerdictKind.FIXED, reason="1 test.", findings=(Finding(rule=rule, effect="open", text="It is"),)
     )
     finished = SessionFinished(kind=verdict.kind, summary=verdict.reason, verdict=verdict, exit_code=0)
-    lines = [line.plain for line in describe.summary_lines(finished, session="", change=change)]
+    lines = [line.plain for line in summary_lines(finished, session="", change=change)]
     assert [line for line in lines if line.startswith("open") and line.endswith(f": {command}")]
 
 

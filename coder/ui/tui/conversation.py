@@ -310,7 +310,7 @@ class ConversationScreen(Screen[None]):
         """Show facts in the status line while no session runs, each with a command on it."""
         from coder.core.state import newest_request_tokens, session_status
         from coder.core.values import UsageTotals
-        from coder.ui.describe import abbreviate_number, format_money
+        from coder.ui.lines import abbreviate_number, format_money
 
         spent = UsageTotals()
         for log in self.logs:

@@ -14,7 +14,7 @@ from coder.core.state import Status, advance_status
 from coder.core.text import parse_json, sanitize_text
 from coder.core.values import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.verdict import Verdict
-from coder.ui.describe import (
+from coder.ui.lines import (
     Line,
     change_heading,
     current_activity,
