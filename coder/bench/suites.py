@@ -174,8 +174,6 @@ def _files(folder: Path) -> list[Path]:
 REPEATS = 2
 INSTANCE = re.compile(r"\w[\w.-]*")
 """Names of instances, which become names of folders."""
-SKIPPED = "skipped.jsonl"
-"""Rows that are no task here, and why."""
 Report = Callable[[str], None]
 
 
@@ -202,7 +200,7 @@ def make_benchmark(
                 reason = prepare_task(row, base, repository, runtime, folder / name)
         except CoderError as error:
             reason = str(error)
-        _note(name, reason, folder, report)
+        report(f"skipped {name}: {reason}" if reason else f"task {name}")
 
 
 def read_rows(file: Path, report: Report) -> list[dict[str, Any]]:
@@ -423,11 +421,3 @@ def _id_words(id: str) -> tuple[str, ...]:
     if not rest:
         return (path,)
     return (*re.sub(r"\.\w+$", "", path).split("/"), *rest.split("::"))
-
-
-def _note(name: str, reason: str, folder: Path, report: Report) -> None:
-    report(f"skipped {name}: {reason}" if reason else f"task {name}")
-    if reason:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / SKIPPED).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"name": name, "reason": reason}, ensure_ascii=False) + "\n")

@@ -4,11 +4,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
-from coder.files.regular_files import config_directory
 from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
@@ -83,25 +82,6 @@ def _print_session(console: "Console", records: "Sequence[Record]") -> None:
         printer.print_record(record)
     if records and isinstance(finished := records[-1].event, SessionFinished):
         print_result(console, finished)
-
-
-def is_interface_setting_on(name: Literal["inline", "screen_reader"], root: Path = Path()) -> bool:
-    """Tell whether a setting of the user's own that decides on the interface is switched on."""
-    from coder.settings import load_config
-
-    return may_be_set(name) and bool(getattr(load_config(root, {}), name))
-
-
-def may_be_set(*names: str) -> bool:
-    """Tell whether the user may have set one of some settings of their own.
-
-    Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
-    """
-    try:
-        text = (config_directory() / "config.toml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
 
 
 def take_over_stream(fd: int) -> BinaryIO:

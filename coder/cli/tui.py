@@ -1,6 +1,7 @@
 """`coder` without a command: the terminal user interface, and its services."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,9 +12,8 @@ from threading import Event
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from coder.cli.terminal import is_interface_setting_on, may_be_set
 from coder.core.errors import ToolError, UserError
-from coder.files.regular_files import index_database, sessions_directory
+from coder.files.regular_files import config_directory, index_database, sessions_directory
 from coder.repo.git import find_checkout, find_root
 
 if TYPE_CHECKING:
@@ -386,14 +386,26 @@ class InterfaceServices:
         """
         from coder.ui.tui.keys import KeyBindings, read_key_bindings
 
-        if not may_be_set("keys", "vim"):
+        if not _may_be_set("keys", "vim"):
             return KeyBindings()
         config = self.config
         return read_key_bindings(config.keys, has_vim=config.vim)
 
     def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
         """Tell whether a setting that decides on the interface is switched on."""
-        return bool(self.flags.get(name)) or is_interface_setting_on(name, self.root)
+        return bool(self.flags.get(name)) or (_may_be_set(name) and bool(getattr(self.config, name)))
+
+
+def _may_be_set(*names: str) -> bool:
+    """Tell whether the user may have set one of some settings of their own.
+
+    Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
+    """
+    try:
+        text = (config_directory() / "config.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
 
 
 def _trust_question(

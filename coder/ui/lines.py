@@ -466,9 +466,8 @@ STYLES_OF_LINES: Mapping[Style, str] = {
     "answer": "dim",
     "verdict": "",
 }
-QUIET_SECONDS = 10.0
-"""Time without output on a pipe after which a progress line is printed; it doubles with each in a row."""
-MOST_QUIET_SECONDS = 300.0
+QUIET_SECONDS = 30.0
+"""Time without output on a pipe after which a progress line is printed."""
 ReadLine = Callable[[str], Awaitable[str | None]]
 """Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""
 
@@ -510,7 +509,6 @@ class LinePrinter:
         self._activity = ""
         self._heading: events.PhaseEntered | None = None
         self._last_output_at: datetime | None = None
-        self._quiet_seconds = QUIET_SECONDS
         self._live = Live(
             console=console, refresh_per_second=8, transient=True, get_renderable=self._status_line
         )
@@ -547,8 +545,6 @@ class LinePrinter:
             lines, self._verdict_lines = [*self._verdict_lines, *lines], []
         if not lines and isinstance(record.event, events.ToolStreamed) and self._is_silent(record):
             lines = [Text(f"  ... {shorten(record.event.text)}", "dim")]
-        elif lines:
-            self._quiet_seconds = QUIET_SECONDS
         self._last_output_at = record.at if lines else self._last_output_at
         self._print(lines)
 
@@ -572,16 +568,10 @@ class LinePrinter:
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
     def _is_silent(self, record: events.Record) -> bool:
-        """Tell whether this is a pipe, which has no status line, without output for a while.
-
-        The next line of progress comes after twice that time.
-        """
+        """Tell whether this is a pipe, which has no status line, without output for a while."""
         if self._console.is_terminal or self._last_output_at is None:
             return False
-        if (record.at - self._last_output_at).total_seconds() < self._quiet_seconds:
-            return False
-        self._quiet_seconds = min(2 * self._quiet_seconds, MOST_QUIET_SECONDS)
-        return True
+        return (record.at - self._last_output_at).total_seconds() >= QUIET_SECONDS
 
     def _lines_with_heading(self, event: events.Event) -> list[Text]:
         """Return the lines of an event, after the heading of its phase if they are the first of it.

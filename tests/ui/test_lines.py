@@ -258,7 +258,6 @@ def test_reports_progress_to_pipe_and_terminal() -> None:
     log = make_records(Warned(text="It begins."), *streamed)
     assert render_lines(log).splitlines() == [
         "  It begins.",
-        "  ... suite: 10 of 90",
         "  ... suite: 30 of 90",
     ]
     assert "... suite" not in render_lines(log, terminal=True)

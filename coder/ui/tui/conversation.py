@@ -87,7 +87,10 @@ class ConversationScreen(Screen[None]):
         """True while a session is opened or runs, or a command of the prompt is carried out."""
 
     def compose(self) -> ComposeResult:
-        yield Masthead(self._repository)
+        with Horizontal(id="masthead"):
+            yield Static("coder", classes="name")
+            yield Static(self._repository, classes="repository", markup=False)
+            yield Static("", classes="model", markup=False)
         yield Transcript()
         yield MessageQueue()
         yield StatusBar(self._clock)
@@ -292,7 +295,7 @@ class ConversationScreen(Screen[None]):
     def show_model(self, choice: SessionModel) -> None:
         """Show the model; without one, show the reason and thereby how to get one."""
         self._model = choice
-        for widget in self.query("Masthead .model").results(Static):  # empty if the user has quit meanwhile
+        for widget in self.query("#masthead .model").results(Static):  # empty if the user has quit meanwhile
             widget.update(choice.name or "no model")
         if not choice.name:
             self.show_lines([f"No model: {choice.reason}"], "greeting")
@@ -365,19 +368,6 @@ class ConversationScreen(Screen[None]):
             event.stop()
             prompt.focus()
             prompt.insert(event.character)
-
-
-class Masthead(Horizontal):
-    """First line of the screen."""
-
-    def __init__(self, repository: str) -> None:
-        super().__init__()
-        self._repository = repository
-
-    def compose(self) -> ComposeResult:
-        yield Static("coder", classes="name")
-        yield Static(self._repository, classes="repository", markup=False)
-        yield Static("", classes="model", markup=False)
 
 
 MOST_CHARACTERS = 200
