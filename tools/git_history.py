@@ -3,7 +3,6 @@
 import re
 
 from coder.core.errors import CoderError, ToolError
-from coder.files.ripgrep import escape_path
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,
@@ -24,7 +23,7 @@ def git_history(
     word: str = "",
     commit: str = "",
 ) -> str:
-    """Show the newest ten commits: of all, of a path, of lines (and who made them), or with a word; or one commit.
+    """Show the newest ten commits: of all, of a path, of lines, or with a word; or one commit.
 
     What takes git over 20 seconds is answered with what there was.
 
@@ -52,26 +51,9 @@ def git_history(
         elif relative is None:
             raise ToolError("A line needs the path of its file, which search tells.")
         else:
-            first, last = max(1, line), max(line, last_line or 0)
-            text = _describe_lines(workspace, relative, first, min(last, first + MOST_LINES - 1))
+            first = max(1, line)
+            last = min(max(first, last_line or 0), first + MOST_LINES - 1)
+            text = workspace.history.log(path=relative, lines=(first, last))
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
     return "\n".join(map(replace_control_characters, text.split("\n"))) or "No commit fits."
-
-
-def _describe_lines(workspace: Workspace, path: str, first: int, last: int) -> str:
-    if workspace.history.read_file(path) is None:
-        raise ToolError(
-            f"{escape_path(path)} is no text file that git had when the session began, so it has no history."
-        )
-    blame_rows, commits = (
-        workspace.history.blame(path, first, last),
-        workspace.history.log(path=path, lines=(first, last)),
-    )
-    others = [commit for commit in commits.split("\n") if commit.partition(" ")[0] not in blame_rows]
-    before = (
-        "\n".join(["Newest other commits that changed them:", *others])
-        if others
-        else "No other commit changed them lately."
-    )
-    return f"Lines {first}-{last} of {escape_path(path)} were made by\n{blame_rows}\n{before}"

@@ -178,17 +178,8 @@ class History(Protocol):
         `lines` are first and last, from 1, both included.
         """
 
-    def blame(self, path: str, first: int, last: int) -> str:
-        """Return the commit that last changed each line of a range, a row for each run of lines.
-
-        Lines count from 1, both ends included.
-        """
-
     def show(self, revision: str, path: str | None = None) -> str:
         """Return one commit: message and diff, restricted to a path if given."""
-
-    def read_file(self, path: str) -> str | None:
-        """Return a text file at the newest commit of the history; None where it is missing or too large."""
 
 
 Progress = Callable[[str], None]

@@ -1,16 +1,15 @@
-"""History as of a commit: log, blame, show; and changes that exist already: commits, uncommitted work."""
+"""History as of a commit: log, show; and changes that exist already: commits, uncommitted work."""
 
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 from coder.core.errors import GitError, NothingToJudgeError, SameTreesError, UserError
 from coder.core.values import Delivery
 from coder.permissions.secrets import DENY_READ, PLACEHOLDER, is_read_denied, parse_configuration
-from coder.python.source import decode_text
 from coder.repo.git import Git, find_checkout
 from coder.repo.worktrees import (
     UNCOMMITTED_SUBJECT,
@@ -26,7 +25,6 @@ from coder.repo.worktrees import (
 
 SEARCH_SECONDS = 20.0
 """Searching every diff of a large repository for a word can take minutes."""
-LARGEST_BYTES = 5_000_000
 MOST_CHANGED_LINES = 20_000
 SEARCH_FACTOR = 10
 """Factor by which more commits are searched where some of them only touch private files."""
@@ -77,27 +75,6 @@ class GitHistory:
         }
         return "\n".join(f"{title}\n{commits}" for title, commits in sections.items() if commits)
 
-    def blame(self, path: str, first: int, last: int) -> str:
-        """Return a row for each run of lines with the same commit.
-
-        `first` and `last` count from 1 and are inclusive.
-
-        Raises:
-            GitError: there is no such path or line, or it takes too long.
-        """
-        where = ("-L", f"{first},{last}", self.revision, "--", path)
-        lines = self._read("blame", "-s", "-l", "--no-textconv", *where).split("\n")
-        commits = [line.partition(" ")[0].lstrip("^") for line in lines]  # `^`: without a parent here
-        form = "--format=%H %ad %an: %s"
-        summaries = self._read("log", "--no-walk", "--date=short", form, *{*commits}).split("\n")
-        rows = []
-        for commit, run in groupby(enumerate(commits, first), key=lambda numbered: numbered[1]):
-            numbers = [str(number) for number, _ in run]
-            span = "-".join(dict.fromkeys((numbers[0], numbers[-1])))
-            summary = next(text for text in summaries if text.startswith(commit)).partition(" ")[2]
-            rows.append(f"{span:>11} {commit[:10]} {summary}")
-        return "\n".join(rows)
-
     def show(self, revision: str, path: str | None = None) -> str:
         """Return the message and diff of one commit, limited to `path` if given.
 
@@ -124,15 +101,6 @@ class GitHistory:
         if len(hidden) == len(list(filter(None, names))):
             output = self._read("show", *SHOW_OPTIONS, "--no-patch", commit)
         return "\n".join([output, *(f"{name}: not shown, it may hold secrets" for name in hidden)])
-
-    def read_file(self, path: str) -> str | None:
-        """Return a text file as of the revision where history ends; None if missing or over 5 MB."""
-        name = f"{self.revision}:{path}"
-        size = self.git.call("cat-file", "-s", name, accept=None)
-        if size.status != 0 or int(size.stdout) > LARGEST_BYTES:
-            return None
-        content = self.git.call("cat-file", "blob", name, accept=None)
-        return decode_text(content.stdout) if content.status == 0 else None
 
     def _log(self, *arguments: str, count: int, form: str = LOG_FORMAT) -> str:
         at = arguments.index("--") if "--" in arguments else len(arguments)

@@ -58,9 +58,7 @@ class FakeSandbox:
 
 @dataclass
 class FakeHistory:
-    """History that records its queries; it has these files."""
-
-    files: Mapping[str, str] = field(default_factory=dict)
+    """History that records its queries."""
 
     def log(
         self,
@@ -72,16 +70,10 @@ class FakeHistory:
     ) -> str:
         return f"log {path} {lines} {word} {count}"
 
-    def blame(self, path: str, first: int, last: int) -> str:
-        return f"blame {path} {first} {last}"
-
     def show(self, revision: str, path: str | None = None) -> str:
         if revision == "gone":
             raise GitError("There is no commit 'gone' in this repository.")
         return f"show {revision} {path}: changed src/box.py:3"
-
-    def read_file(self, path: str) -> str | None:
-        return self.files.get(path)
 
 
 @dataclass

@@ -84,7 +84,7 @@ def _locate(root: Path) -> None:
     history = GitHistory(git=place.git, revision=place.head)
     history.show("HEAD")
     history.log(word="x")
-    history.blame("a.py", 1, 1)
+    history.log(path="a.py", lines=(1, 1))
 
 
 @pytest.mark.parametrize("settings", EXECUTING.values(), ids=EXECUTING)
