@@ -155,7 +155,7 @@ LINE_CHARACTERS, TEXT_CHARACTERS = 160, 600
 
 
 def collect_facts(records: Sequence[events.Record], candidate: str) -> Mapping[str, str | tuple[str, ...]]:
-    """Return facts of messages that a model no longer sees, as its prompt `compacted` takes them."""
+    """Return facts of messages that a model no longer sees, by their names in the prompt."""
     own = candidate_records(records, candidate)
     sent = [event.message for event in events.events_of(own, events.MessageFinished)]
     remarks = [message.text for message in sent if isinstance(message, UserMessage)]
