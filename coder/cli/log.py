@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from json import dumps
 from pathlib import Path
@@ -12,10 +12,10 @@ import typer
 
 from coder.cli.options import SessionArgument
 from coder.cli.terminal import confirm_change
-from coder.core.errors import UserError
+from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
 from coder.files.regular_files import state_directory
-from coder.repo.git import find_checkout, find_root, is_in_use, session_lock
+from coder.repo.git import find_checkout, find_git, find_root, is_in_use, session_lock
 
 if TYPE_CHECKING:
     from coder.core.values import Usage, UsageTotals
@@ -52,19 +52,34 @@ def session_lines(repository: "Path | None") -> "list[str]":
     from coder.session.log import stored_sessions
 
     problems: list[str] = []
+    sessions = [*stored_sessions(repository, on_problem=problems.append)]
+    undone = _find_undone(repository, sessions) if repository else frozenset()
     lines = []
-    for session in stored_sessions(repository, on_problem=problems.append):
+    for session in sessions:
         place = "" if repository else f"  ({session.started.repository})"
-        lines.append(f"{_session_line(session)}{place}")
+        lines.append(f"{_session_line(session, undone=undone)}{place}")
     if problems and lines:
         lines.append(f"{len(problems)} not listed: {problems[0]}")
     return lines
 
 
-def _session_line(session: "StoredSession") -> str:
+def _find_undone(repository: Path, sessions: "Iterable[StoredSession]") -> "frozenset[str]":
+    """Return the commits of finished sessions that were delivered in a repository, and taken back."""
+    from coder.repo.delivery import find_undone
+
+    commits = {session.delivery.commit for session in sessions if session.delivery} - {""}
+    try:
+        return find_undone(find_git(repository), commits) if commits else frozenset()
+    except CoderError:  # the sessions are listed all the same
+        return frozenset()
+
+
+def _session_line(session: "StoredSession", *, undone: "frozenset[str]") -> str:
     from coder.session.log import list_conversation
 
     kind, issue = _describe_outcome(session)
+    if session.delivery and session.delivery.commit in undone:
+        kind += ", undone"
     cost = "" if session.finished is None else _format_cost(session.finished.spent)
     name = f"{session.directory.name:<20}  {len(list_conversation(session.directory)):>8}"
     return f"{name}  {kind:<14}  {session.started.model:<24.24}  {cost:>13}  {issue}"

@@ -1,7 +1,7 @@
 """Commits, notes and branches of a delivery."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from coder.core.errors import GitError, IdentityError, SigningError
 from coder.core.text import sanitize_text
@@ -212,6 +212,18 @@ def remove_notes(git: Git, *commits: str) -> None:
     tip = git.resolve_commit(NOTES_REF)
     if tip and not git.items("ls-tree", "-z", tip):
         git.call("update-ref", "-d", NOTES_REF, tip, accept=None)
+
+
+def find_undone(git: Git, commits: Collection[str]) -> frozenset[str]:
+    """Return the delivered commits that are in the repository, and whose branch and note are gone."""
+    branches = ("refs/heads/coder", "refs/heads/coder-*")
+    tips = git.text("for-each-ref", "--format=%(objectname)", *branches).split()
+    noted = git.text("notes", f"--ref={NOTES_REF}", "list").split()[1::2]
+    missing = {*commits} - {*tips, *noted}
+    if not missing:
+        return frozenset()
+    answers = git.text("cat-file", "--batch-check", stdin="\n".join(sorted(missing)).encode()).splitlines()
+    return frozenset(answer.split()[0] for answer in answers if not answer.endswith(" missing"))
 
 
 def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
