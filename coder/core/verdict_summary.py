@@ -131,7 +131,8 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
     lines = []
     if left := (verdict.tests_reaching or 0) - (verdict.tests_ran or 0):
         lines.append(
-            f"about {left:,} tests that may use the changed code did not run: coder verify{of} --wait"
+            f"about {left:,} test{'s' * (left > 1)} that may use the changed code did not run: "
+            f"coder verify{of} --wait"
         )
     for finding in verdict.with_effect("cap", "open"):
         remedy = "" if finding.rule in offered else REMEDIES.get(finding.rule, "").format(of=of)

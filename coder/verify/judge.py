@@ -946,7 +946,7 @@ class Judge:
         self._check_ties()
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
-        facts.note("old-failure", *describe_old_failures(change.before, after))
+        facts.note("old-failure", *describe_old_failures(change.before, after, facts.still_red))
         facts.target_kinds = {test: change.target_kind(test) for test in facts.targets}
         facts.replaced_assertions = change.find_replaced_assertions(targets.contradicted)
         facts.accepted_test_edits = change.purpose.accepts_test_edits and bool(targets.contradicted)

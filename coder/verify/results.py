@@ -62,8 +62,14 @@ def unmatched_names(named: Sequence[str], report: TestReport) -> list[str]:
     return [name for name in named if not any(match_test_ids([name])(result.id) for result in report.results)]
 
 
-def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:
-    """Return the tests that fail in the same way on both sides as half a sentence; empty without any."""
+def describe_old_failures(
+    before: TestReport, after: TestReport, reds: Sequence[TestResult] = ()
+) -> list[str]:
+    """Return the tests that fail in the same way on both sides as half a sentence; empty without any.
+
+    Those with an error of `reds`, the tests that hold against the change, are counted: what they share may
+    be a fault of this machine.
+    """
     before_by_id = {result.id: result for result in before.failures}
     unchanged = [
         result
@@ -73,7 +79,10 @@ def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:
     if not unchanged:
         return []
     fail = "test fails" if len(unchanged) == 1 else "tests fail"
-    return [f"{len(unchanged)} {fail} with and without the change: {join_test_ids(unchanged)}"]
+    errors = {red.failure.headline for red in reds if red.failure and red.failure.type not in ASSERTIONS}
+    alike = sum(1 for result in unchanged if result.failure and result.failure.headline in errors)
+    shared = f", {alike} of them by the error of the red test" if alike else ""
+    return [f"{len(unchanged)} {fail} with and without the change{shared}: {join_test_ids(unchanged)}"]
 
 
 def fails_alike(first: TestResult, second: TestResult) -> bool:

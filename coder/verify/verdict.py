@@ -211,7 +211,7 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     skipping = f" ({skipped} of them skipped)" if skipped else ""
     if not after.is_cut:
         return f"all {total:,} tests that may use the changed code ran{skipping}, with no new failure"
-    share = f"{ran} of about {total}" if ran < total else f"{ran}"
+    share = f"{ran:,} of about {total:,}" if ran < total else f"{ran:,}"
     began = f"{share} tests that may use the changed code ran{skipping}"
     began += f" in {after.seconds:.0f} s, nearest first"
     why = after.problem.text.rstrip(".") if after.problem and after.problem != OUT_OF_TIME else ""

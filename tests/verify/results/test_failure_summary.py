@@ -55,6 +55,17 @@ def test_tests_that_cannot_run_in_the_sandbox_are_no_old_failures() -> None:
     ]
 
 
+def test_old_failures_with_the_error_of_what_is_red_are_counted() -> None:
+    old = failed_result("a.py::test_old", "TypeError", "Promise.withResolvers is not a function")
+    other = failed_result("a.py::test_other")
+    report = TestReport(command="pytest", results=(old, other))
+    reds = [old.model_copy(update={"id": "b.py::test_new"}), other]
+    (line,) = describe_old_failures(report, report, reds)
+    assert line.startswith(
+        "2 tests fail with and without the change, 1 of them by the error of the red test:"
+    )
+
+
 PROVEN = Verdict(
     kind=VerdictKind.PROVEN,
     reason="1 test went from red to green.",
