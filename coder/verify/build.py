@@ -122,16 +122,12 @@ class BuiltTrees:
     def __init__(self, trees: Trees, builder: Builder | None = None) -> None:
         """Wrap `trees`; without a builder nothing is ever built."""
         self._trees = trees
-        self.read, self.changed_paths = trees.read, trees.changed_paths
+        self.base, self.read, self.changed_paths = trees.base, trees.read, trees.changed_paths
         self._builder = builder
         self._builds: dict[tuple[str, ...], Build] = {}
         self._lock = threading.Lock()
         self._inputs: tuple[str, ...] = ()
         """Changed files that a build may read, of all changes so far."""
-
-    @property
-    def base(self) -> str:
-        return self._trees.base
 
     @property
     def modules(self) -> tuple[str, ...]:
