@@ -12,7 +12,7 @@ from coder.cli.options import (
     decode_input,
     is_at_terminal,
 )
-from coder.cli.terminal import confirm_change
+from coder.cli.running import confirm_change
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
 from coder.repo.git import find_checkout

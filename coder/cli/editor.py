@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from acp import Agent, run_agent
 
-from coder.cli.running import end_without_client
-from coder.cli.terminal import take_over_stream
+from coder.cli.running import end_without_client, take_over_stream
 from coder.cli.tui import InterfaceServices
 from coder.repo.git import find_checkout
 from coder.session.log import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from coder.cli.options import SessionArgument
-from coder.cli.terminal import confirm_change
+from coder.cli.running import confirm_change
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
 from coder.files.regular_files import state_directory

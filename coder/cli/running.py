@@ -1,4 +1,4 @@
-"""Execution of a command to its exit code: session and front end, errors as one line, signals in order."""
+"""Execution of a command to its exit code: session, terminal, errors as one line, signals in order."""
 
 import atexit
 import os
@@ -8,19 +8,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from coder.core.errors import CoderError, UserError
+from coder.core.text import sanitize_text
 from coder.files.regular_files import config_directory, sessions_directory, state_directory
+from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from coder.cli.options import Options
-    from coder.core.events import Task
+    from coder.core.events import Record, SessionFinished, Task
+    from coder.session.log import EventLog
     from coder.wiring.session import Approach, Connect, SessionHandle
 
 INTERRUPTED = 130
@@ -298,15 +303,11 @@ def report_errors(
         _discard_output()
         return 141
     except OSError as error:
-        from coder.core.text import sanitize_text
-
         message = _describe_os_error(error)
         print(f"coder: {sanitize_text(message)}", file=sys.stderr)
         on_error(message, 2)
         return 2
     except CoderError as error:
-        from coder.core.text import sanitize_text
-
         message = sanitize_text(_mask_secrets(str(error)))
         error_code = 2 if isinstance(error, UserError) else 1
         print(f"coder: {message}", file=sys.stderr)
@@ -348,3 +349,81 @@ def _mask_secrets(text: str) -> str:
     from coder.permissions.secrets import Secrets, secret_environment_values
 
     return Secrets(own=secret_environment_values(os.environ)).mask(text)
+
+
+def confirm_change(question: str) -> bool:
+    """Ask whether to go on.
+
+    Raises:
+        UserError: nobody can answer.
+    """
+    import typer
+
+    if not sys.stdin.isatty():
+        raise UserError(f"{question} This is not interactive, so nothing was done. To confirm: add --yes.")
+    return typer.confirm(question, err=True)
+
+
+def print_closing_lines(
+    log: "EventLog | None", root: Path, *, transcript: "Sequence[EventLog]" = (), is_told: bool = False
+) -> None:
+    """Print a transcript of sessions, what became of the newest one, and how to go on with it.
+
+    If its outcome `is_told` already, only the latter.
+    """
+    from rich.console import Console
+
+    from coder.core.events import SessionFinished, SessionStarted
+    from coder.ui.lines import PipedConsole
+
+    console: Console = PipedConsole(highlight=False)
+    for session in transcript:
+        _print_session(console, session.records)
+    records = log.records if log is not None else ()
+    if not records or not isinstance(started := records[0].event, SessionStarted):
+        return
+    if not is_told and isinstance(finished := records[-1].event, SessionFinished):
+        _print_outcome(console, finished, root, session=started.session)
+    console.print(f"resume   coder resume {started.session}")
+
+
+def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, *, session: str) -> None:
+    from coder.repo.checkout import has_delivery
+    from coder.repo.delivery import has_change
+    from coder.ui.lines import summary_lines
+
+    git, delivery = find_checkout(root).git, finished.delivery
+    is_undone = delivery is not None and not has_delivery(git, delivery)
+    if delivery is not None and delivery.commit and not is_undone and has_change(git, delivery.commit):
+        finished = finished.model_copy(update={"delivery": delivery.model_copy(update={"merged": True})})
+    for line in summary_lines(finished, session=session):
+        is_outdated = is_undone and line.plain.startswith("next")
+        console.print("next     undone since" if is_outdated else line)
+
+
+def _print_session(console: "Console", records: "Sequence[Record]") -> None:
+    """Print a request, what was done about it, and the diff or report that came of it."""
+    from rich.text import Text
+
+    from coder.core.events import SessionFinished, SessionStarted
+    from coder.ui.lines import LinePrinter, print_result
+
+    for record in records[:1]:
+        if isinstance(record.event, SessionStarted):
+            console.print(Text(f"> {sanitize_text(record.event.task.issue)}", "bold"))
+    printer = LinePrinter(console, verbose=False, send=lambda _: None)
+    for record in records:
+        printer.print_record(record)
+    if records and isinstance(finished := records[-1].event, SessionFinished):
+        print_result(console, finished)
+
+
+def take_over_stream(fd: int) -> BinaryIO:
+    """Return a private duplicate of a standard stream, which itself leads nowhere from now on."""
+    private = os.dup(fd)
+    diversion = os.open(os.devnull, os.O_RDONLY) if fd == 0 else os.dup(2)
+    os.dup2(diversion, fd)
+    os.close(diversion)
+    if fd == 1:
+        sys.stdout = sys.stderr
+    return os.fdopen(private, "rb" if fd == 0 else "wb")

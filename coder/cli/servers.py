@@ -28,8 +28,7 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
         raise UserError(
             "The MCP server needs the package mcp: install it beside coder, pip install 'mcp>=2.3,<3'."
         )
-    from coder.cli.running import end_without_client
-    from coder.cli.terminal import take_over_stream
+    from coder.cli.running import end_without_client, take_over_stream
 
     requests, answers = take_over_stream(0), take_over_stream(1)
     from coder.api.mcp_server import serve_repository

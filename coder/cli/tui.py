@@ -57,7 +57,7 @@ def run_tui(
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
-    from coder.cli.terminal import print_closing_lines
+    from coder.cli.running import print_closing_lines
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
     services = InterfaceServices(directory, root, flags, unsafe=unsafe, resumed=resumed)

@@ -21,7 +21,7 @@ from coder.core.state import next_mode
 from coder.core.text import parse_json, sanitize_text
 from coder.core.values import AssistantMessage, Hunk, Image, ToolCall, first_changed_line
 from coder.core.verdict import VerdictKind
-from coder.core.verdict_summary import format_result, summary_text
+from coder.core.verdict_summary import summary_text
 from coder.patching.git_hunks import hunk_lines, split_git_diff
 from coder.session.log import EventLog, RunningSession, run_and_follow
 from coder.ui.lines import describe_event, report_body, summarize_arguments, summary_lines
@@ -90,9 +90,8 @@ class UpdateTranslator:
         """Id of the newest finished call that may have changed files."""
         self._hunks: frozenset[Hunk] = frozenset()
         self._judging = ""
-        self._judges = False
         """Id of the verification that runs."""
-        self._runs: list[str] = []
+        self._judges = False
         self._progress_at: datetime | None = None
 
     @property
@@ -159,8 +158,7 @@ class UpdateTranslator:
         id = self.running_call or self._judging
         if id and (self._progress_at is None or at - self._progress_at >= PROGRESS_INTERVAL):
             self._progress_at = at
-            lines = [*(self._runs if id == self._judging else ()), text]
-            yield _progress(id, content=[_content(_fence("\n".join(lines)))])
+            yield _progress(id, content=[_content(_fence(text))])
 
     def _show_change(self, diff: str) -> Iterator[Update]:
         """Show the new hunks of a change in the call that made it; a change without a call is one itself."""
@@ -184,29 +182,21 @@ class UpdateTranslator:
         self, event: events.TargetsGreen | events.TestsEnded | events.Verified
     ) -> Iterator[Update]:
         if not self._judging:
-            self._judging, self._runs = self.next_id(), []
-            title = "judge the change"
+            self._judging, title = self.next_id(), "judge the change"
             yield schema.ToolCallStart(
                 tool_call_id=self._judging, title=title, kind="execute", status="in_progress"
             )
-        match event:
-            case events.Verified(verdict=verdict):
-                summary = summary_text(verdict, session=self._session)
-                is_red = verdict.kind in (VerdictKind.NOT_FIXED, VerdictKind.BROKEN)
-                is_examined = verdict.is_examinable and verdict.kind is VerdictKind.FIXED
-                yield _progress(
-                    self._judging,
-                    title=f"judge the change: {verdict.label}",
-                    status="in_progress" if is_examined else "failed" if is_red else "completed",
-                    content=[_content(_fence(summary))],
-                )
-                self._judging, self._runs = (self._judging if is_examined else ""), [summary]
-                return
-            case events.TestsEnded(run=run):
-                self._runs.append(f"{run.label}: {format_result(run)} in {run.seconds:.1f} s")
-            case events.TargetsGreen():
-                self._runs += [line.words for line in describe_event(event)]
-        yield _progress(self._judging, content=[_content(_fence("\n".join(self._runs)))])
+        if isinstance(event, events.Verified):
+            verdict = event.verdict
+            is_red = verdict.kind in (VerdictKind.NOT_FIXED, VerdictKind.BROKEN)
+            is_examined = verdict.is_examinable and verdict.kind is VerdictKind.FIXED
+            yield _progress(
+                self._judging,
+                title=f"judge the change: {verdict.label}",
+                status="in_progress" if is_examined else "failed" if is_red else "completed",
+                content=[_content(_fence(summary_text(verdict, session=self._session)))],
+            )
+            self._judging = self._judging if is_examined else ""
 
     def _finish(self, event: events.SessionFinished) -> Iterator[Update]:
         """Close what is still open, then show the report and the summary as the last message."""

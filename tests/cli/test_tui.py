@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coder.cli.terminal import print_closing_lines
+from coder.cli.running import print_closing_lines
 from coder.cli.tui import InterfaceServices, _trust_question
 from coder.core.errors import UserError
 from coder.core.events import Task
