@@ -283,7 +283,14 @@ class ProviderModel:
                     if delta := _delta(event):
                         on_delta(delta)
             finally:
-                usages.append(_usage(stream.get(), self._choice))
+                response = stream.get()
+                usage = Usage(
+                    input_tokens=response.usage.input_tokens,
+                    cached_tokens=response.usage.cache_read_tokens,
+                    output_tokens=response.usage.output_tokens,
+                    cost_usd=_cost(response, self._choice),
+                )
+                usages.append(usage)
             return stream.get()
 
 
@@ -410,16 +417,6 @@ def _make_reply(
             return Reply(message=message.model_copy(update={"text": thought.strip()}))
         raise ModelError(f"The reply of {name} was empty.", retryable=True)
     return Reply(message=message)
-
-
-def _usage(response: ModelResponse, choice: ModelChoice) -> Usage:
-    usage = response.usage
-    return Usage(
-        input_tokens=usage.input_tokens,
-        cached_tokens=usage.cache_read_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=_cost(response, choice),
-    )
 
 
 def _is_local(choice: ModelChoice) -> bool:

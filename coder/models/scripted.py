@@ -30,14 +30,6 @@ class ScriptedError(Value):
     retry_after_seconds: float | None = None
     context_overflow: bool = False
 
-    def to_exception(self) -> ModelError:
-        return ModelError(
-            self.message,
-            retryable=self.retryable,
-            retry_after_seconds=self.retry_after_seconds,
-            context_overflow=self.context_overflow,
-        )
-
 
 class ScriptStep(Value):
     """One line of a script: a reply, or an error in its place."""
@@ -119,7 +111,7 @@ class ScriptedModel:
             raise scene
         step = scene if isinstance(scene, ScriptStep) else ScriptStep()
         if step.error:
-            raise step.error.to_exception()
+            raise ModelError(step.error.message, **step.error.model_dump(exclude={"message"}))
         reply = (
             step.reply(number)
             if isinstance(scene, ScriptStep)

@@ -332,7 +332,8 @@ class Git:
         with tempfile.TemporaryFile() as file:
             file.write(stdin)
             file.seek(0)
-            command = [*_unset_prefix(variables), executable, *self._setting_options(), *arguments]
+            settings = (argument for key, value in SETTINGS.items() for argument in ("-c", f"{key}={value}"))
+            command = [*_unset_prefix(variables), executable, *settings, *arguments]
             # As a process: the thread of GitPython's own time limit survives an interrupt and delays exit.
             try:
                 process = git.Git(str(self.directory)).execute(
@@ -360,15 +361,8 @@ class Git:
         try:
             output = process.communicate(timeout=min(timeout_seconds, PIPE_CHECK_SECONDS))
         except subprocess.TimeoutExpired:
-            if pipe := next(
-                (
-                    path
-                    for root in (self.work_tree, self.git_dir)
-                    if root
-                    for path in find_special_files(root)
-                ),
-                None,
-            ):
+            roots = filter(None, (self.work_tree, self.git_dir))
+            if pipe := next((path for root in roots for path in find_special_files(root)), None):
                 process.kill()
                 process.communicate(timeout=PIPE_CHECK_SECONDS)
                 raise UserError(
@@ -377,9 +371,6 @@ class Git:
                 ) from None
             output = process.communicate(timeout=max(0.0, timeout_seconds - PIPE_CHECK_SECONDS))
         return output
-
-    def _setting_options(self) -> list[str]:
-        return [argument for key, value in SETTINGS.items() for argument in ("-c", f"{key}={value}")]
 
     def _location_variables(self) -> dict[str, str]:
         inert = self.inert.path if self.inert else None

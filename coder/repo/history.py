@@ -446,12 +446,8 @@ def find_pushed_branches(directory: Path, lines: str, *, remote: str) -> Iterato
             if changed := changed_paths(git, old=base, new=commit):
                 yield PushedBranch(name=name, commit=commit, base=base, changed=changed)
             continue
-        if _has_unpublished_commits(git, commit, remote=remote):
+        if git.text("rev-list", "--max-count=1", commit, "--not", f"--remotes={remote or '*'}").strip():
             yield PushedBranch(name=name, commit=commit, base="", obstacle=obstacle)
-
-
-def _has_unpublished_commits(git: Git, commit: str, *, remote: str) -> bool:
-    return bool(git.text("rev-list", "--max-count=1", commit, "--not", f"--remotes={remote or '*'}").strip())
 
 
 def find_hooks_directory(directory: Path) -> Path:

@@ -88,7 +88,8 @@ def install_filter(libc: ctypes.CDLL, program: bytes, *, flags: int) -> int:
 
 def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:
     version = landlock_abi()
-    files = _file_rights(version) if plan.get("read") else 0
+    # All file rights of this version: a right that is not handled is allowed everywhere.
+    files = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1 if plan.get("read") else 0
     network = 0b11 if plan.get("read") and not plan["network"] and version >= 4 else 0
     scoped = SCOPE_FLAGS if plan.get("scoped") and version >= 6 else 0
     if not (files or network or scoped):
@@ -112,11 +113,6 @@ def _create_ruleset(libc: ctypes.CDLL, attributes: bytes) -> int:
 def _apply_ruleset(libc: ctypes.CDLL, ruleset: int) -> None:
     _check_result(libc.syscall(RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
-
-
-def _file_rights(version: int) -> int:
-    """Return all file rights of this version; a right that is not handled is allowed everywhere."""
-    return (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:

@@ -55,31 +55,20 @@ class Landlock:
 
     @property
     def limitations(self) -> str:
-        metadata = (
-            ""
-            if self._metadata
-            else ", and they can change modes, owners, times and attributes of your files anywhere"
-        )
-        sockets = (
-            "only TCP on loopback and Unix sockets, among their own processes, no UDP"
-            if self._sockets
-            else "no sockets"
-        )
-        fails = [
-            *([] if self._sockets else ["servers"]),
-            *([] if self._shared_memory else ["multiprocessing locks"]),
-        ]
-        lacking = f"tests with {' or '.join(fails)} fail; " if fails else ""
-        memory = (
-            "the /dev/shm of this machine, which nothing else uses"
-            if self._shared_memory
-            else "no /dev/shm, which other programs use"
-        )
-        signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
+        sockets = "no sockets, so that tests with servers fail"
+        memory = "no /dev/shm, which other programs use, so that multiprocessing locks fail"
+        if self._sockets:
+            sockets = "only TCP on loopback and Unix sockets, among their own processes, no UDP"
+        if self._shared_memory:
+            memory = "the /dev/shm of this machine, which nothing else uses"
+        allowed = {
+            "can send signals to your other programs": self._abi < SCOPED_ABI,
+            "can change modes, owners, times and attributes of your files anywhere": not self._metadata,
+        }
         return (
-            f"reduced isolation: commands have {sockets} and {memory}; {lacking}"
-            "the names and arguments of your other processes, and private "
-            f"files of the worktree such as .env, can be read{signals}{metadata}"
+            f"reduced isolation: commands have {sockets}; {memory}; the names and arguments of your other "
+            "processes, and private files of the worktree such as .env, can be read"
+            + "".join(f", and commands {text}" for text, is_allowed in allowed.items() if is_allowed)
         )
 
     def wrap(self, command: CommandSpec) -> WrappedCommand:

@@ -104,7 +104,9 @@ class Session:
             case events.QuestionAnswered() | events.ReviewAnswered() | events.PlanAnswered():
                 self._context.approval.deliver_answer(command)
             case events.DeliverNow():
-                self._deliver_now()
+                is_running = self._work is not None and not self._work.done()
+                if is_running and not self._context.judging.cutoff.request():
+                    self._context.log.warn(NOTHING_TO_CUT_SHORT)
             case events.Stop():
                 if self.end_examination():
                     return
@@ -123,11 +125,6 @@ class Session:
         newest = events.newest_event(self._context.log.records, events.Verified)
         is_examined = newest is not None and newest.verdict.is_examinable and newest.verdict.kind.shows_fix
         return is_examined and self._context.judging.cutoff.request(ahead=True)
-
-    def _deliver_now(self) -> None:
-        is_running = self._work is not None and not self._work.done()
-        if is_running and not self._context.judging.cutoff.request():
-            self._context.log.warn(NOTHING_TO_CUT_SHORT)
 
     async def run(self) -> events.SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
@@ -333,7 +330,9 @@ async def conclude(run: CandidateRun) -> SessionFinished:
         if accepted_part is None:
             return _declined_outcome(run, patch, newest, "you accepted nothing of it")
         if isinstance(accepted_part, RevisionRequest):
-            return await _revise(run, accepted_part)
+            assert run.revise is not None, "comments are only taken where somebody can work on them"
+            revise = run.revise(accepted_part.findings, accepted_part.patch)
+            return await conclude(run.on(await revise(run)))
         patch, newest = accepted_part
     confirmed = await _confirm_delivery(run, patch, newest)
     if isinstance(confirmed, str):
@@ -369,13 +368,6 @@ def _declined_outcome(
         delivery=Delivery(diff=patch.diff, needs_uncommitted_work=context.repository.dirty),
         exit_code=DECLINED,
     )
-
-
-async def _revise(run: CandidateRun, request: RevisionRequest) -> SessionFinished:
-    """Have the user's comments worked on, then review the change again."""
-    assert run.revise is not None, "comments are only taken where somebody can work on them"
-    revise = run.revise(request.findings, request.patch)
-    return await conclude(run.on(await revise(run)))
 
 
 def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionFinished:
