@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
+from coder.core.text import first_line
 from coder.core.values import Delivery, NewCommit
 from coder.repo.delivery import (
-    claimed_verdict_kind,
     create_user_commit,
     delivery_base,
     find_copies,
@@ -97,7 +97,8 @@ def _stack_commits(git: Git, commits: Sequence[str], *, head: str, signed: bool 
 
 def _make_unverified_copy(git: Git, commit: str, *, head: str, signed: bool = False) -> str:
     """Copy a fix that was verified elsewhere onto HEAD and return the commit."""
-    claimed, base = claimed_verdict_kind(git, commit), delivery_base(git, commit)
+    claims = git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit)
+    claimed, base = first_line(claims), delivery_base(git, commit)
     verdict = (f"Coder-Verdict: UNVERIFIED ({claimed.lower()} on {base[:10]})",) if claimed else ()
     tree = _tree_on_head(git, head, commit)
     return make_copy(git, commit, tree=tree, parent=head, verdict=verdict, signed=signed)

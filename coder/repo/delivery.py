@@ -139,15 +139,6 @@ def delivery_base(git: Git, commit: str) -> str:
     return parent
 
 
-def claimed_verdict_kind(git: Git, commit: str) -> str:
-    """Return the verdict kind in a commit's trailers, such as `PROVEN`; empty if there is none."""
-    return (
-        git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit)
-        .partition("\n")[0]
-        .strip()
-    )
-
-
 def find_copies(git: Git, commit: str) -> list[str]:
     """Return the commits of HEAD whose messages say they were picked from this one, newest first."""
     since = (f"^{base}",) if git.resolve_commit(commit) and (base := delivery_base(git, commit)) else ()

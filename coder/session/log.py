@@ -12,7 +12,6 @@ import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -23,6 +22,7 @@ from coder.core import events
 from coder.core.errors import UserError
 from coder.core.events import Record, SessionFinished, SessionStarted
 from coder.core.ports import Progress, RunListener, Store
+from coder.core.text import suggest_name
 from coder.core.values import Delivery, EventValue
 from coder.files.regular_files import sessions_directory
 from coder.permissions.secrets import Secrets
@@ -303,8 +303,9 @@ def find_session(
         ]
     if len(matching) != 1:
         count = f"{len(matching)} sessions" if matching else "No session"
-        hint = "" if matching else _suggest_session(name, directories)
-        raise UserError(f"{count} named {name!r}.{hint} `coder log` lists them; `last` is the newest.")
+        known = [form for entry in directories for form in (entry.name, entry.name.rpartition("-")[2])]
+        hint = "" if matching else suggest_name(name, known)
+        raise UserError(f"{count} named {name!r}. {hint}`coder log` lists them; `last` is the newest.")
     start_event, finished = boundary_events(matching[0])
     delivery = finished.delivery if finished else None
     is_here = delivery is not None and delivery.commit and delivered is not None and delivered(delivery)
@@ -342,14 +343,6 @@ def _find_last(
         return session.directory
     kind = "with a fix to apply or undo" if delivered else "yet"
     raise UserError(f"No session {kind}{f' in {repository}' if repository else ''}.")
-
-
-def _suggest_session(name: str, directories: Sequence[Path]) -> str:
-    """Return a sentence on the session whose id, or end of an id, is most like a name; empty without any."""
-    ends = {directory.name.rpartition("-")[2]: directory.name for directory in directories}
-    names = {**ends, **{directory.name: directory.name for directory in directories}}
-    matches = get_close_matches(name, names, n=1)
-    return f" Do you mean {names[matches[0]]}?" if matches else ""
 
 
 def list_sessions() -> list[Path]:

@@ -111,7 +111,7 @@ def test_sessions_are_found_by_either_end_of_their_id(
         find_session("2026")
     with pytest.raises(UserError, match="No session"):
         find_session("c3")
-    with pytest.raises(UserError, match="Do you mean 20260102-b2"):
+    with pytest.raises(UserError, match="Did you mean 20260102-b2"):
         find_session("0260102-b3")
 
 
