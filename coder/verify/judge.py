@@ -53,6 +53,7 @@ from coder.verify.change import JudgedChange, Side
 from coder.verify.checks import add_weaknesses, contradicting_observation, find_harness, new_harness_access
 from coder.verify.example import ExampleAnswer
 from coder.verify.results import (
+    NEVER_ENDING,
     describe_lack,
     describe_missing_tests,
     describe_old_failures,
@@ -86,7 +87,7 @@ PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 MOST_RERUNS = 20
 """At most so many tests that seem broken are run again."""
-QUICK_TARGETS = 10.0
+QUICK_TARGETS, LEAST_ENDLESS_SECONDS = 10.0, 10.0
 """Targets that take less than so many seconds are run twice in the first stage."""
 NAMES_A_FAILURE = re.compile(
     r"\b(?:not ok \d|[Aa]ssert\w*|[Ee]xpected|FAIL(?:ED|URES?)?\b)|[\u2717\u2718\u2715]"
@@ -295,6 +296,7 @@ class Judge:
             self._run_targets()  # more of the changed files are tests: the base gets them, too
             return
         facts.target_seconds = on_change.seconds
+        on_base = _with_endless_test(on_base, on_change)
         self._targets = Targets(on_change=on_change, on_base=on_base)
         if self._check_packages(on_change, merge_reports(change.before, on_base)):
             self._classify()
@@ -1086,3 +1088,17 @@ def find_missing_packages(
     with change.split.read("change") as tree:
         packages = needed_packages(reds, tree)
     return packages, tuple(reds) if packages else ()
+
+
+def _with_endless_test(cut: TestReport, whole: TestReport) -> TestReport:
+    """Return a run that time ended, with a red result of the test that did not end, where it is the only one
+    without a result among those that pass in the `whole` run; a build takes both runs as long.
+    """
+    missing = [test for test in whole.results if test.green and match_result(cut, test.id) is None]
+    seconds = cut.seconds - 2 * whole.seconds
+    if not cut.is_cut or whole.problem or len(missing) != 1 or seconds < LEAST_ENDLESS_SECONDS:
+        return cut
+    text = f"the test did not end within {seconds:.0f} s"
+    failure = Failure(type=NEVER_ENDING, message=text, text=text)
+    red = TestResult(id=missing[0].id, outcome="failed", seconds=seconds, failure=failure)
+    return cut.model_copy(update={"results": (*cut.results, red)})

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 
 from coder.core.events import RunEvent
+from coder.core.ports import RunOptions
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.verify.change import Purpose
@@ -148,6 +149,29 @@ def test_cut_run_concludes_nothing_of_files_that_it_did_not_reach(tmp_path: Path
     verdict = verifier.examine(verifier.judge(trees.patch, ()))
     assert (verdict.label, verdict.broken, verdict.with_effect("open")) == ("FIXED", (), ())
     assert "3 of about 4 tests that may use the changed code ran" in verdict.reason
+
+
+class EndlessRunner(FakeRunner):
+    """A runner whose new test never ends on the base, after so many seconds of a build."""
+
+    build_seconds = 0.0
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
+        report = super().run(tree, tests, **options)
+        if not any(result.id == NEW and result.red for result in report.results):
+            return report.model_copy(update={"seconds": self.build_seconds})
+        results = tuple(result for result in report.results if result.id != NEW)
+        return report.model_copy(update={"results": results, "problem": CUT, "seconds": 60.0})
+
+
+@pytest.mark.parametrize(("build_seconds", "label"), [(12.0, "FIXED"), (28.0, "PASSING")])
+def test_test_without_result_in_a_run_that_was_cut_did_not_end(
+    tmp_path: Path, build_seconds: float, label: str
+) -> None:
+    runner = EndlessRunner(run_suite, command="ctest")
+    runner.build_seconds = build_seconds
+    verifier, trees, _ = make_verifier(tmp_path, FIX, runner=runner)
+    assert verifier.judge(trees.patch, ()).label == label
 
 
 @pytest.mark.parametrize(
