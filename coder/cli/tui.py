@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from coder.session.log import EventLog
     from coder.session.session import Session
     from coder.settings import Config
-    from coder.ui.tui.keys import KeyBindings
-    from coder.ui.tui.services import (
+    from coder.ui.tui.commands import (
         OpenedRepository,
         SessionModel,
         TrustQuestion,
         UserRequest,
     )
+    from coder.ui.tui.keys import KeyBindings
 
 ERASE_LINE = "\r\x1b[2K"
 """Erases what the terminal has shown of keys that were typed before the interface was there."""
@@ -141,8 +141,8 @@ class InterfaceServices:
         """
         from coder.sandbox.choice import require_backend
         from coder.settings import is_trusted
+        from coder.ui.tui.commands import OpenedRepository
         from coder.ui.tui.keys import describe_unknown_bindings
-        from coder.ui.tui.services import OpenedRepository
 
         find_checkout(self._directory)
         config = self.config
@@ -170,7 +170,7 @@ class InterfaceServices:
     def choose_model(self) -> "SessionModel":
         """Return the model of sessions, and load what they need."""
         from coder.settings import load_config
-        from coder.ui.tui.services import SessionModel
+        from coder.ui.tui.commands import SessionModel
         from coder.wiring.conversations import inherit_model
         from coder.wiring.session import choose_approach
 
@@ -412,7 +412,7 @@ def _trust_question(
     root: Path, backend: "SandboxBackend | None", trust: "Callable[[bool], None]"
 ) -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
-    from coder.ui.tui.services import TrustQuestion
+    from coder.ui.tui.commands import TrustQuestion
     from coder.wiring.project_runtime import trust_details, trust_question
 
     return TrustQuestion(

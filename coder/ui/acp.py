@@ -25,11 +25,11 @@ from coder.core.verdict_summary import summary_text
 from coder.patching.git_hunks import hunk_lines, split_git_diff
 from coder.session.log import EventLog, RunningSession, run_and_follow
 from coder.ui.lines import describe_event, report_body, summarize_arguments, summary_lines
-from coder.ui.tui import services
 from coder.ui.tui.commands import (
     HELP,
     Commands,
     PromptCommand,
+    Services,
     TypedRequest,
     custom_purposes,
     interpret,
@@ -57,7 +57,7 @@ class StoredConversation(NamedTuple):
     changed: datetime
 
 
-class EditorRepository(services.Services, Protocol):
+class EditorRepository(Services, Protocol):
     """A repository that an editor has opened."""
 
     @property

@@ -19,11 +19,11 @@ from coder.ui.tui.commands import (
     HELP,
     Commands,
     PromptCommand,
+    Services,
     TypedRequest,
     custom_purposes,
     interpret,
 )
-from coder.ui.tui.services import Services
 
 
 class Dialogue:

@@ -14,7 +14,7 @@ from coder.core.events import SessionStarted, Verified
 from coder.session.log import read_records
 from coder.settings import SETTING_GROUPS, Config, describe_settings
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.services import SessionModel, UserRequest
+from coder.ui.tui.commands import SessionModel, UserRequest
 from docs.generators.command_tree import read_command_tree
 from docs.generators.reference_pages import (
     render_commands,

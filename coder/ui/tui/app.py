@@ -1,13 +1,19 @@
 """Textual application that starts sessions, forwards the user's input, and closes in order."""
 
 import asyncio
+import os
+import select
+import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import PurePath
 from typing import ClassVar
 
+from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.events import Event, Paste
+from textual.events import Key as KeyEvent
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
@@ -15,16 +21,19 @@ from coder.ui.tui.commands import (
     HELP,
     Commands,
     PromptCommand,
+    Services,
+    TrustQuestion,
     TypedRequest,
     custom_purposes,
     interpret,
     parse_command,
 )
 from coder.ui.tui.conversation import ConversationScreen
-from coder.ui.tui.keys import KeyBindings, KeyedApp
+from coder.ui.tui.keys import Dialog, KeyBindings
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services, TrustQuestion
 
+HANGUP_SECONDS = 1.0
+"""Time between two looks whether the terminal is there."""
 INSTANT_COMMANDS = ("help", "quit", "context")
 """Commands that are carried out beside what runs."""
 DOUBLE_KEY_SECONDS = 1.0
@@ -32,10 +41,11 @@ LEAVE_SECONDS = 3.0
 """Time in which the key has to be pressed again to leave: the first press is often meant for a selection."""
 
 
-class CoderApp(KeyedApp[None]):
+class CoderApp(App[None]):
     """Runs one session at a time, and shows each by following its log."""
 
     TITLE = "coder"
+    ENABLE_COMMAND_PALETTE = False
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_or_rewind", "Stop, or rewind", id="stop"),
@@ -49,6 +59,8 @@ class CoderApp(KeyedApp[None]):
         ),
         Binding("ctrl+q", "quit", "Quit", priority=True, id="leave"),
         Binding("f1", "help", "Commands and keys", id="help"),
+        Binding("ctrl+z", "suspend_process", "Suspend", priority=True, id="suspend"),
+        Binding("ctrl+underscore", "focused.undo", "Undo", priority=True, id="undo"),
     ]
 
     def __init__(
@@ -65,7 +77,10 @@ class CoderApp(KeyedApp[None]):
         It is checked, and the model chosen, once the prompt is there. If it cannot be opened the application
         ends, and `failure` is the reason. `first_message` is sent at once. `clock` counts seconds.
         """
-        super().__init__(keys, clock=clock)
+        super().__init__()
+        self.clock = clock
+        self.key_bindings = keys or KeyBindings()
+        self.set_keymap({**self.key_bindings.changed})
         self._services = services
         self.failure: CoderError | None = None
         self._first_message = first_message
@@ -94,8 +109,32 @@ class CoderApp(KeyedApp[None]):
         return self.conversation
 
     def on_mount(self) -> None:
+        if not self.is_headless:
+            self._hangup_timer = self.set_interval(HANGUP_SECONDS, self._leave_without_terminal)
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.call_after_refresh(self._prepare)
+
+    def action_suspend_process(self) -> None:
+        """Suspend, unless no shell is there that could go on with it: its terminal began with coder."""
+        if os.getsid(os.getppid()) == os.getsid(0):
+            super().action_suspend_process()
+
+    async def on_event(self, event: Event) -> None:
+        """Let a dialog know of each key before anything acts on it."""
+        if isinstance(event, KeyEvent | Paste) and not event.is_forwarded and isinstance(self.screen, Dialog):
+            self.screen.check_time(event, self.clock() - (time.monotonic() - event.time))
+        await super().on_event(event)
+
+    async def _leave_without_terminal(self) -> None:
+        """Quit if the terminal is gone: no signal says so where it is not the controlling one.
+
+        The library would read its end of input over and over.
+        """
+        poll = select.poll()
+        poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, 0)
+        if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):
+            self._hangup_timer.stop()
+            await self.run_action("quit")
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""

@@ -14,9 +14,8 @@ from textual_autocomplete import AutoComplete, DropdownItem, TargetState
 
 from coder.core.errors import CoderError
 from coder.core.text import sanitize_text
-from coder.ui.tui.commands import HELP, custom_purposes
+from coder.ui.tui.commands import HELP, Services, custom_purposes
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services
 
 COMMAND = re.compile(r"/[\w:.-]*")
 MENTION = re.compile(r"(?:^|(?<=[\s(\[{,]))@([\w./:-]*)$")

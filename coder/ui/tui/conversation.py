@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text, shorten_line
+from coder.ui.tui.commands import Services, SessionModel, UserRequest
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import Prompt, make_prompt
-from coder.ui.tui.services import Services, SessionModel, UserRequest
 from coder.ui.tui.transcript import StatusBar, Transcript
 
 if TYPE_CHECKING:

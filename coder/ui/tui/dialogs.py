@@ -24,7 +24,7 @@ from coder.ui.tui.review import ReviewScreen
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
-    from coder.ui.tui.services import Services
+    from coder.ui.tui.commands import Services
 
 MOST_NUMBERS = 9
 

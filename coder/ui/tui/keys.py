@@ -1,20 +1,15 @@
 """Keys of the interface: the defaults, those that the user has set instead, and whom a key is meant for."""
 
-import os
-import select
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
 from typing import ClassVar, Literal, NamedTuple, TypeVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.dom import DOMNode
-from textual.events import DescendantFocus, Event, Paste
+from textual.events import DescendantFocus, Paste
 from textual.events import Key as KeyEvent
 from textual.keys import Keys
 from textual.screen import ModalScreen
@@ -25,8 +20,6 @@ from coder.core.errors import UserError
 
 Result = TypeVar("Result")
 LABELS = {"escape": "esc", "pageup": "page up", "pagedown": "page down", "question_mark": "?"}
-HANGUP_SECONDS = 1.0
-"""Time between two looks whether the terminal is there."""
 MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 
 
@@ -123,49 +116,6 @@ class KeyBindings:
                 yield f"{'esc, i':<30} vim: normal mode, insert mode"
 
 
-class KeyedApp(App[Result]):
-    """Application whose keys the user can change, and that leaves when its terminal is gone."""
-
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "suspend_process", "Suspend", priority=True, id="suspend"),
-        Binding("ctrl+underscore", "focused.undo", "Undo", priority=True, id="undo"),
-    ]
-
-    def __init__(self, keys: KeyBindings | None, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take `clock`, which counts seconds."""
-        super().__init__()
-        self.clock = clock
-        self.key_bindings = keys or KeyBindings()
-        self.set_keymap({**self.key_bindings.changed})
-
-    def on_mount(self) -> None:
-        if not self.is_headless:
-            self._hangup_timer = self.set_interval(HANGUP_SECONDS, self._leave_without_terminal)
-
-    def action_suspend_process(self) -> None:
-        """Suspend, unless no shell is there that could go on with it: its terminal began with coder."""
-        if os.getsid(os.getppid()) == os.getsid(0):
-            super().action_suspend_process()
-
-    async def on_event(self, event: Event) -> None:
-        """Let a dialog know of each key before anything acts on it."""
-        if isinstance(event, KeyEvent | Paste) and not event.is_forwarded and isinstance(self.screen, Dialog):
-            self.screen.check_time(event, self.clock() - (time.monotonic() - event.time))
-        await super().on_event(event)
-
-    async def _leave_without_terminal(self) -> None:
-        """Quit if the terminal is gone: no signal says so where it is not the controlling one.
-
-        The library would read its end of input over and over.
-        """
-        poll = select.poll()
-        poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, 0)
-        if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):
-            self._hangup_timer.stop()
-            await self.run_action("quit")
-
-
 PAUSE_SECONDS = 1.0
 """Time without a key after which keys are meant for the dialog: slow typists take 0.3 s a key."""
 POLL_SECONDS = 0.1
@@ -207,7 +157,8 @@ class Dialog(ModalScreen[Result]):
 
     @property
     def _seconds(self) -> float:
-        return self.app.clock() if isinstance(self.app, KeyedApp) else time.monotonic()
+        seconds: float = self.app.clock()  # type: ignore[attr-defined]  # of the application below
+        return seconds
 
     def _note_paint(self) -> None:
         self._painted_at = self._seconds
@@ -285,7 +236,8 @@ class VimScroll(VerticalScroll):
 
 def find_key_bindings(node: DOMNode) -> KeyBindings:
     """Return the key bindings of the application that a widget is part of."""
-    return node.app.key_bindings if isinstance(node.app, KeyedApp) else KeyBindings()
+    bindings: KeyBindings = node.app.key_bindings  # type: ignore[attr-defined]
+    return bindings
 
 
 def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> KeyBindings:

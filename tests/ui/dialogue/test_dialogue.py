@@ -27,7 +27,7 @@ from coder.core.values import HunkComment
 from coder.session.log import EventLog, run_and_follow
 from coder.ui.dialogue import Dialogue
 from coder.ui.lines import answer_command, describe_question
-from coder.ui.tui.services import OpenedRepository, TrustQuestion, UserRequest
+from coder.ui.tui.commands import OpenedRepository, TrustQuestion, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeServices, FakeSession, closed_log, services_that
 

@@ -15,9 +15,9 @@ from coder.core.errors import UserError
 from coder.core.events import Event, Restore, SessionCommand, SessionStarted, Stop
 from coder.session.log import EventLog, RunningSession
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.commands import OpenedRepository, SessionModel, UserRequest
 from coder.ui.tui.keys import PAUSE_SECONDS, Dialog
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import OpenedRepository, SessionModel, UserRequest
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 

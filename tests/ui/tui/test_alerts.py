@@ -1,7 +1,7 @@
 import pytest
 
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.services import OpenedRepository, TrustQuestion
+from coder.ui.tui.commands import OpenedRepository, TrustQuestion
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, services_that, stage
 

@@ -21,7 +21,7 @@ from coder.core.events import (
 from coder.core.values import UserMessage
 from coder.session.log import RunningSession
 from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
-from coder.ui.tui.services import OpenedRepository, SessionModel, UserRequest
+from coder.ui.tui.commands import OpenedRepository, SessionModel, UserRequest
 from coder.ui.tui.transcript import StatusBar, Transcript
 from tests.ui.tui import story
 from tests.ui.tui.fakes import (

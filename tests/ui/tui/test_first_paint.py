@@ -5,7 +5,7 @@ PROGRAM = """
 import asyncio, sys, threading
 from types import SimpleNamespace
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.services import OpenedRepository, SessionModel
+from coder.ui.tui.commands import OpenedRepository, SessionModel
 
 typed = threading.Event()
 

@@ -9,7 +9,7 @@ from coder.core.events import PlanAnswered, QuestionAnswered, ReviewAnswered
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.conversation import ConversationScreen
 from coder.ui.tui.dialogs import AnswerList, PlanScreen
-from coder.ui.tui.keys import BINDINGS, KeyedApp, VimScroll, describe_unknown_bindings, read_key_bindings
+from coder.ui.tui.keys import BINDINGS, VimScroll, describe_unknown_bindings, read_key_bindings
 from coder.ui.tui.review import HunkChoice, HunkList, ReviewScreen
 from tests.ui.tui import story
 from tests.ui.tui.fakes import stage
@@ -21,7 +21,7 @@ HANDLED_BY_PROMPT = {"send", "new_line", "mode", "earlier", "later"}
 def test_every_binding_has_a_name_and_the_default_key() -> None:
     bound = {
         binding.id: binding.key
-        for owner in (KeyedApp, CoderApp, ConversationScreen, ReviewScreen, HunkList, HunkChoice, VimScroll)
+        for owner in (CoderApp, ConversationScreen, ReviewScreen, HunkList, HunkChoice, VimScroll)
         for binding in owner.BINDINGS
         if isinstance(binding, Binding) and (binding.id or binding.key not in ("escape", "q"))
     }

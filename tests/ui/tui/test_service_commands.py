@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from coder.core.errors import UserError
-from coder.ui.tui.services import SessionModel, UserRequest
+from coder.ui.tui.commands import SessionModel, UserRequest
 from tests.ui.tui.fakes import FakeServices, Stage, stage
 
 
