@@ -120,7 +120,7 @@ async def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: py
         approach=approach,
     )
     with setup.open(task) as handle:
-        session_end: SessionFinished = await handle.session.run()
+        session_end: SessionFinished = await handle.run()
     assert session_end.kind is VerdictKind.PROVEN, session_end.summary
     assert session_end.delivery and FIX in git(root, "show", f"{session_end.delivery.branch}:shop.py")
     assert 'db_password = "hunter2-otter"' in git(root, "show", f"{session_end.delivery.branch}:shop.py")

@@ -116,7 +116,7 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     config = Config(behavior_seconds=flags.get("behavior_seconds", 0.0))
     setup = SessionSetup(root=root, config=config, backend=walls(), trusted=task.trusted, approach=approach)
     with setup.open(task) as handle:
-        session_end = asyncio.run(handle.session.run())
+        session_end = asyncio.run(handle.run())
     return session_end, handle.log.records
 
 

@@ -62,7 +62,7 @@ def run_session(root: Path, *, trusted: bool, model: ScriptedModel | None = None
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
     setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
     with setup.open(task) as handle:
-        asyncio.run(handle.session.run())
+        asyncio.run(handle.run())
     text = "\n".join(
         message.text for message in model.requests[0].messages if isinstance(message, UserMessage)
     )

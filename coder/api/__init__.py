@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from coder.core.events import Task
     from coder.patching import FileChange, PlannedPatch
     from coder.retrieval.ranking import RankedPlace
-    from coder.wiring.session import SessionHandle, SessionSetup
+    from coder.session.session import Session
+    from coder.wiring.session import SessionSetup
 
 __all__ = [
     "AppliedDiff",
@@ -359,6 +360,7 @@ def _run_session(
         CoderError: it failed.
     """
     from coder.core.state import outcome_label
+    from coder.core.verdict_summary import markdown_report
 
     if _is_in_event_loop():
         raise UserError("This would block the running event loop. Call it with asyncio.to_thread.")
@@ -375,7 +377,7 @@ def _run_session(
         label=outcome_label(finish),
         exit_code=finish.exit_code,
         summary=finish.summary,
-        report=finish.report or _format_evidence(finish.verdict),
+        report=finish.report or (markdown_report(finish.verdict) if finish.verdict else ""),
         verdict=finish.verdict,
         evidence=evidence,
         diff=delivery.diff if delivery else judged,
@@ -393,8 +395,8 @@ def _is_in_event_loop() -> bool:
     return True
 
 
-async def _follow_session(handle: "SessionHandle", on_progress: Progress | None, stop: Event) -> None:
-    run = asyncio.ensure_future(handle.session.run())
+async def _follow_session(handle: "Session", on_progress: Progress | None, stop: Event) -> None:
+    run = asyncio.ensure_future(handle.run())
     watcher = asyncio.ensure_future(_send_stop(handle, stop))
     try:
         async for record in handle.log.follow():
@@ -406,16 +408,10 @@ async def _follow_session(handle: "SessionHandle", on_progress: Progress | None,
         watcher.cancel()
 
 
-async def _send_stop(handle: "SessionHandle", stop: Event) -> None:
+async def _send_stop(handle: "Session", stop: Event) -> None:
     while not stop.is_set():  # noqa: ASYNC110 - it is set by another thread, not by this loop
         await asyncio.sleep(STOP_SECONDS)
-    handle.session.send(Stop())
-
-
-def _format_evidence(verdict: Verdict | None) -> str:
-    from coder.core.verdict_summary import markdown_report
-
-    return markdown_report(verdict) if verdict is not None else ""
+    handle.send(Stop())
 
 
 def _make_location(ranked: "RankedPlace") -> Location:

@@ -225,7 +225,7 @@ def _prepare(job: Job, task: SuiteTask, *, root: Path, backend: SandboxBackend |
 def _run_session(setup: SessionSetup, job: Job, task: SuiteTask) -> tuple[SessionFinished, str]:
     request = Task(issue=task.issue, directory=setup.root, mode=_mode(job), dry_run=True)
     with setup.open(setup.complete(request).model_copy(update={"budget": job.budget})) as handle:
-        finish_event = asyncio.run(handle.session.run())
+        finish_event = asyncio.run(handle.run())
     if finish_event.kind is None:
         raise CoderError(finish_event.summary)  # nothing is recorded, so that it is tried again
     return finish_event, handle.id

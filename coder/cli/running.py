@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from coder.cli.options import Options
     from coder.core.events import Record, SessionFinished, Task
     from coder.session.log import EventLog
-    from coder.wiring.session import Approach, Connect, SessionHandle
+    from coder.session.session import Session
+    from coder.wiring.session import Approach, Connect
 
 INTERRUPTED = 130
 """Exit code of an interrupted command."""
@@ -46,7 +47,7 @@ def run_task(
     approach: "Approach | None" = None,
     quiet: bool = False,
     change: str = "",
-) -> "SessionHandle":
+) -> "Session":
     """Open, run and show a session about a request, and return it.
 
     What nobody has set in the request follows from options and settings. Files and symbols that `mentions`
@@ -114,9 +115,9 @@ def run_task(
             print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
         runner = asyncio.Runner()
-        loop, send = runner.get_loop(), handle.session.send
+        loop, send = runner.get_loop(), handle.send
         stop = partial(loop.call_soon_threadsafe, send, Stop())
-        with end_on_signals(stop, end_part=handle.session.end_examination), runner:
+        with end_on_signals(stop, end_part=handle.end_examination), runner:
             lines = LinePrinter(
                 console,
                 verbose=options.verbose,
@@ -128,7 +129,7 @@ def run_task(
             loop.add_signal_handler(signal.SIGUSR1, send, DeliverNow())
             records = handle.log.follow()
             shown = jsonl.write_records(records) if json else lines.show(records)
-            runner.run(run_and_follow(handle.session, shown))
+            runner.run(run_and_follow(handle, shown))
             # The result comes before the end of the runner, which waits for threads that are still busy.
             finish_event = handle.finish_event
             if not json:

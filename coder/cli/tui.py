@@ -229,8 +229,8 @@ class InterfaceServices:
         task = setup.complete(asked, mentions=mentions)
         with ExitStack() as stack:
             handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
-            handle.session.release = stack.pop_all().close
-            return handle.session
+            handle.release = stack.pop_all().close
+            return handle
 
     def answer(self, command: str, text: str) -> Sequence[str]:
         from coder.cli import apply, log, machine

@@ -83,10 +83,10 @@ class Session:
         notices: Sequence[str] = (),
     ) -> None:
         """Take `notices` for the user before the work begins, such as files that were left out."""
-        self._context = context
+        self.context = context
         self.log = context.log
         self._strategy = strategy
-        self._id = id
+        self.id = id
         self._version = version
         self._notices = notices
         self._work: asyncio.Task[events.SessionFinished] | None = None
@@ -94,24 +94,31 @@ class Session:
         self.release: Callable[[], object] | None = None
         """Releases the session's resources once it has ended; called in a thread."""
 
+    @property
+    def finish_event(self) -> events.SessionFinished:
+        """Last event of the session; available once it has ended."""
+        event = self.log.records[-1].event
+        assert isinstance(event, events.SessionFinished)
+        return event
+
     def send(self, command: events.SessionCommand) -> None:
         """Handle a command from a front end; call only from the event loop's thread."""
         match command:
             case events.Say(text=text):
-                self._context.remarks.add(text)
+                self.context.remarks.add(text)
             case events.Withdraw(text=text):
-                self._context.remarks.withdraw(text)
+                self.context.remarks.withdraw(text)
             case events.QuestionAnswered() | events.ReviewAnswered() | events.PlanAnswered():
-                self._context.approval.deliver_answer(command)
+                self.context.approval.deliver_answer(command)
             case events.DeliverNow():
                 is_running = self._work is not None and not self._work.done()
-                if is_running and not self._context.judging.cutoff.request():
-                    self._context.log.warn(NOTHING_TO_CUT_SHORT)
+                if is_running and not self.context.judging.cutoff.request():
+                    self.context.log.warn(NOTHING_TO_CUT_SHORT)
             case events.Stop():
                 if self.end_examination():
                     return
                 self._is_stopped = True
-                self._context.sandbox.stop()
+                self.context.sandbox.stop()
                 if self._work is not None:
                     self._work.cancel()
             case _:
@@ -122,24 +129,24 @@ class Session:
 
         Callable from any thread, and from a handler of signals.
         """
-        newest = events.newest_event(self._context.log.records, events.Verified)
+        newest = events.newest_event(self.context.log.records, events.Verified)
         is_examined = newest is not None and newest.verdict.is_examinable and newest.verdict.kind.shows_fix
-        return is_examined and self._context.judging.cutoff.request(ahead=True)
+        return is_examined and self.context.judging.cutoff.request(ahead=True)
 
     async def run(self) -> events.SessionFinished:
         """Run the session to its end, remove everything but what was delivered, and close the log."""
         try:
             return await self._run()
         finally:
-            self._context.log.close()
+            self.context.log.close()
             if self.release is not None:
                 await asyncio.to_thread(self.release)
 
     async def _run(self) -> events.SessionFinished:
-        context = self._context
+        context = self.context
         context.log.append(
             events.SessionStarted(
-                session=self._id,
+                session=self.id,
                 task=context.task.without_images(),
                 repository=str(context.repository.root),
                 head=context.repository.head,
@@ -182,7 +189,7 @@ class Session:
 
     async def _run_to_outcome(self) -> events.SessionFinished:
         """Run the strategy and turn every way to end into an outcome."""
-        context = self._context
+        context = self.context
         self._work = asyncio.ensure_future(self._run_strategy())
         if self._is_stopped:
             self._work.cancel()
@@ -212,9 +219,9 @@ class Session:
 
     async def _keep_change(self, outcome: events.SessionFinished) -> events.SessionFinished:
         try:
-            return await keep_change(self._context, outcome)
+            return await keep_change(self.context, outcome)
         except (CoderError, OSError) as error:
-            self._context.log.warn(f"What was found could not be kept: {error}")
+            self.context.log.warn(f"What was found could not be kept: {error}")
             return outcome
 
     def _outcome_of_error(self, error: Exception) -> events.SessionFinished:
@@ -225,14 +232,14 @@ class Session:
         return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
     def _outcome_of_bug(self, text: str) -> events.SessionFinished:
-        text = self._context.secrets.mask(text)
-        self._context.log.append(events.Failed(error=text))
+        text = self.context.secrets.mask(text)
+        self.context.log.append(events.Failed(error=text))
         return events.SessionFinished(
             kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG
         )
 
     async def _run_strategy(self) -> events.SessionFinished:
-        context = self._context
+        context = self.context
         candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
         context.log.append(events.CandidateForked(candidate=candidate.id))
         if (earlier := context.continued) is not None:
@@ -268,7 +275,7 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _restore_change(self, candidate: Candidate, diffs: Sequence[str]) -> None:
-        context = self._context
+        context = self.context
         for diff in filter(None, diffs):
             try:
                 await asyncio.to_thread(apply, diff, candidate.worktree)
@@ -280,8 +287,8 @@ class Session:
 
     async def _test_base(self, candidate: Candidate) -> str:
         """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""
-        report = await measure_baseline(self._context.on(candidate))
-        report = await ensure_dependencies(self._context.on(candidate), report)
+        report = await measure_baseline(self.context.on(candidate))
+        report = await ensure_dependencies(self.context.on(candidate), report)
         problem = report.problem if report is not None else None
         return problem.text if problem is not None and problem.kind not in TOLERATED_PROBLEMS else ""
 

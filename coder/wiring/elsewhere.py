@@ -33,9 +33,10 @@ from coder.repo.repository import SessionRepository
 from coder.sandbox.choice import require_backend
 from coder.session.context import CandidateRun, RunElsewhere, SessionContext, StagePart
 from coder.session.log import EventLog
+from coder.session.session import Session
 from coder.settings import Config
 from coder.wiring.project_runtime import ensure_trust
-from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
+from coder.wiring.session import SessionSetup, choose_approach
 
 LOG, CLONES = "events.jsonl", "clones"
 """File of a session's log; directory of coder's state that holds a clone for each bundle."""
@@ -133,9 +134,9 @@ def run_session(call: SessionCall, emit: Emit) -> Files:
     setup = replace(setup, trusted=trusted)
     task = call.task.model_copy(update={"directory": setup.root, "trusted": trusted})
 
-    async def run(handle: SessionHandle) -> None:
+    async def run(handle: Session) -> None:
         async with _send_records(handle.log, emit):
-            await handle.session.run()
+            await handle.run()
 
     with setup.open(setup.complete(task)) as handle:
         asyncio.run(run(handle))

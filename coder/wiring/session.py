@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from coder import __version__
 from coder.core.errors import UserError
-from coder.core.events import NOBODY, Budget, Mode, Record, SessionFinished, Task
+from coder.core.events import NOBODY, Budget, Mode, Record, Task
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
 from coder.core.values import Candidate, Patch, SuspectRanking
@@ -66,21 +66,6 @@ from coder.wiring.project_runtime import (
     read_attachments,
 )
 from coder.workspace.workspace import Workspace
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionHandle:
-    id: str
-    session: Session
-    log: EventLog
-    context: SessionContext
-
-    @property
-    def finish_event(self) -> SessionFinished:
-        """Last event of the session; available once it has ended."""
-        event = self.log.records[-1].event
-        assert isinstance(event, SessionFinished)
-        return event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +137,7 @@ class SessionSetup:
         reviews: bool = False,
         connect: "Connect | None" = None,
         records: Sequence[Record] = (),
-    ) -> Iterator[SessionHandle]:
+    ) -> Iterator[Session]:
         """Open a session for a task; all its resources are released on exit.
 
         `connect` returns what runs parts of its parallel stages elsewhere. A session that runs such a part
@@ -244,10 +229,9 @@ class SessionSetup:
             notices += _find_notices(task, repository, chosen_approach.model)
             if not (task.continues or runs_nothing):  # a conversation shows these once
                 notices += (*guidance.problems, *_environment_notices(task, root, sandbox))
-            session = Session(
+            yield Session(
                 context, chosen_approach.strategy, id=identity, version=__version__, notices=notices
             )
-            yield SessionHandle(id=identity, session=session, log=log, context=context)
 
     def _continue_task(self, task: Task, earlier: Continuation | None) -> Task:
         """Return a task with what it has from an earlier session, and with the user's limit of money."""

@@ -35,7 +35,7 @@ def test_answer_without_a_model_runs_nothing_of_a_repository(
     root = repo(tmp_path / "repository", {"clock.py": "def minutes(): pass\n", "test_clock.py": ""})
     setup = prepare_session(root, flags={"strategy": "offline"}, unsafe=True, mode="ask")
     with setup.open(setup.complete(Task(issue="Who calls `minutes`?", directory=root, mode="ask"))) as handle:
-        asyncio.run(handle.session.run())
+        asyncio.run(handle.run())
         assert handle.finish_event.exit_code == 0
         assert (setup.trusted, runs) == (False, [])
 
@@ -51,7 +51,7 @@ def test_log_is_closed_where_a_session_ends_in_a_bug(tmp_path: Path, monkeypatch
 
         monkeypatch.setattr(handle.context.repository, "close", fail)
         with pytest.raises(GitError):
-            asyncio.run(handle.session.run())
+            asyncio.run(handle.run())
         monkeypatch.undo()
 
         async def follow() -> int:

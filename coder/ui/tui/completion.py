@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from heapq import nsmallest
 from typing import cast
 
@@ -145,36 +146,21 @@ class Completion(AutoComplete):
     def _load_names(self) -> None:
         """Load names when a mention or a command begins: fresh for each."""
         search = self.get_search_string(self._get_target_state())
-        if self._is_loading:
-            return
-        if search == "/":
+        if not self._is_loading and (search in ("/", "@") or (search.startswith("@") and not self._known)):
             self._is_loading = True
-            self.run_worker(self._read_commands())
-        elif search.startswith("@") and (search == "@" or not self._known):
-            self._is_loading = True
-            self.run_worker(self._read_names())
+            self.run_worker(self._read_names(search))
 
-    async def _read_commands(self) -> None:
-        try:
-            self._custom = await asyncio.to_thread(custom_purposes, self._services)
-        finally:
-            self._is_loading = False
-        if self._custom:
-            self._handle_target_update()
-
-    async def _read_names(self) -> None:
-        try:
-            paths = await asyncio.to_thread(self._services.list_paths)
-            self._show_names(paths)
-            symbols = await asyncio.to_thread(self._services.list_symbols)
-            self._show_names([*paths, *symbols])
-        except CoderError:
-            return  # the names that are known are offered
-        finally:
-            self._is_loading = False
-
-    def _show_names(self, names: Sequence[str]) -> None:
-        self._known = tuple(names)
+    async def _read_names(self, search: str) -> None:
+        """Read the commands, or the paths and then the symbols; on an error the known names are offered."""
+        with suppress(CoderError):
+            if search == "/":
+                self._custom = await asyncio.to_thread(custom_purposes, self._services)
+            else:
+                paths = await asyncio.to_thread(self._services.list_paths)
+                self._known = tuple(paths)
+                self._handle_target_update()
+                self._known = (*paths, *await asyncio.to_thread(self._services.list_symbols))
+        self._is_loading = False
         self._handle_target_update()
 
 

@@ -140,11 +140,11 @@ def run_build(
         async def stop_in_time() -> None:
             async for record in handle.log.follow():
                 if stop(record):
-                    handle.session.send(Stop())
+                    handle.send(Stop())
 
         async def run() -> SessionFinished:
             stopper = asyncio.ensure_future(stop_in_time())
-            end = await handle.session.run()
+            end = await handle.run()
             await stopper
             return end
 
