@@ -96,7 +96,6 @@ def doctor_lines(repo: Path) -> Iterator[str]:
         *_check_sandbox(choice),
         *_check_repository(repo, backend=choice.backend),
         *_check_models(config),
-        *_check_terminal(),
     ):
         if result[1]:
             checks.append([])
@@ -246,19 +245,6 @@ def _model_fault(choice: "ModelChoice") -> str:
     if choice.base_url and needs_key and not find_key(choice.provider, os.environ):
         return f": no key is set ({' or '.join(variables)})"
     return ""
-
-
-def _check_terminal() -> Iterator[CheckResult]:
-    if not sys.stdout.isatty():
-        yield True, "terminal", "output goes to a pipe: plain lines, not interactive"
-        return
-    size = os.get_terminal_size()
-    colours = (
-        "no colours: NO_COLOR is set"
-        if os.environ.get("NO_COLOR")
-        else os.environ.get("TERM", "of unknown kind")
-    )
-    yield True, "terminal", f"{size.columns} x {size.lines}, {colours}"
 
 
 def config(repo: RepositoryOption = Path()) -> None:
