@@ -49,11 +49,7 @@ class Forge:
     """Scheme of the header that a token is sent with."""
     api: str
     comments: str = "comments"
-    text: str = "body"
-    """Field with the text of an issue."""
-    user: str = "user.login"
     drafts: str = "pulls"
-    link: str = "html_url"
 
 
 GITHUB = Forge(
@@ -74,10 +70,7 @@ GITLAB = Forge(
     token_variables=("GITLAB_TOKEN",),
     api="api/v4",
     comments="notes",
-    text="description",
-    user="author.username",
     drafts="merge_requests",
-    link="web_url",
 )
 GITEA = Forge(
     name="Gitea",
@@ -160,22 +153,21 @@ def fetch_issue(issue: ForgeIssue) -> str:
     comments = call_forge(project, f"{place}/{project.forge.comments}?per_page=100")
     if not isinstance(found, dict) or not found.get("title"):
         raise UserError(f"{project.server} answers without an issue {issue.number} of {project.path}.")
-    parts = [str(found["title"]), str(found.get(project.forge.text) or "")]
+    parts = [str(found["title"]), _first(found, "description", "body")]
     for comment in comments if isinstance(comments, list) else ():
         if isinstance(comment, dict) and not comment.get("system"):
-            parts.append(f"Comment by {_field(comment, project.forge.user)}:\n{comment.get('body') or ''}")
+            owner = _first(comment.get("author") or comment.get("user"), "username", "login")
+            parts.append(f"Comment by {owner or '?'}:\n{comment.get('body') or ''}")
     text = "\n\n".join(HIDDEN.sub("", part).strip() for part in parts)
     note = f"\n\n[{len(text) - TEXT_CHARACTERS:,} characters left out]" if len(text) > TEXT_CHARACTERS else ""
     return text[:TEXT_CHARACTERS].replace("\r\n", "\n").replace("\0", "").strip() + note
 
 
-def _field(value: Mapping[str, Any], path: str) -> str:
-    for name in path.split("."):
-        inner = value.get(name)
-        if not isinstance(inner, dict):
-            return str(inner or "?")
-        value = inner
-    return "?"
+def _first(value: Any, *names: str) -> str:
+    """Return the first field of an object that is there, as forges name it; empty without one."""
+    return (
+        next((str(value[name]) for name in names if value.get(name)), "") if isinstance(value, dict) else ""
+    )
 
 
 def open_draft(
@@ -201,7 +193,7 @@ def open_draft(
         f"{target.resource}/{target.forge.drafts}",
         _draft_fields(target.forge, base=base, branch=branch, owner=owner, title=title, body=body),
     )
-    return str(answer.get(target.forge.link) or target.server)
+    return _first(answer, "web_url", "html_url") or target.server
 
 
 def _draft_fields(
