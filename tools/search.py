@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 from coder.core.errors import ToolError
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path
-from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
+from coder.files.ripgrep import Hit, SearchResult, escape_path, grep
 from coder.index import Definition, definitions, find_cases
 from coder.tools.support.listing import list_directory
 from coder.tools.support.symbols import describe_reach, describe_symbol, group_by_definition
@@ -28,8 +29,6 @@ MOST_FILES = 25
 MAX_FILES_WITH_HITS = 12
 """Number of files whose first hits are shown."""
 HITS_PER_FILE = 4
-MAX_LISTED_LINES = 20_000
-"""Lines, including context, from which hits are only counted."""
 NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::)[^\W\d][\w$]*)*(?:\(\))?")
 """A bare or dotted name."""
 QUESTION = re.compile(rf"(?:(?P<who>who depends on)|tests that run) (?P<name>{NAME.pattern})\??")
@@ -68,39 +67,13 @@ def search(
     if is_alone and NAME.fullmatch(pattern) and (answer := describe_symbol(workspace, pattern)):
         return answer
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case)
-    context = max(0, min(context, 10))
-    result = _search_files(workspace, pattern, where, options=options, context=context)
+    find = partial(grep, workspace.root, pattern, path=where, deny_read=workspace.deny_read)
+    result, context = find(options=options), max(0, min(context, 10))
+    if context and 0 < result.count <= MOST_MATCHES:
+        result = find(options=(*options, f"--context={context}"))
     if result.count:
         return _report(workspace, result, context=context)
     return _no_match_message(workspace, pattern, where=where, glob=glob, result=result)
-
-
-def _search_files(
-    workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int
-) -> SearchResult:
-    """Return all hits.
-
-    If there are too many, the counts of all files and the first hits of the files to show.
-    """
-    root, deny_read = workspace.root, workspace.deny_read
-    most = MAX_LISTED_LINES // (1 + 2 * context)
-    result = grep(
-        root, pattern, path=where, options=(*options, f"--context={context}"), most=most, deny_read=deny_read
-    )
-    if not result.full:
-        return result
-    counts, cut = count_matches(root, pattern, path=where, options=options, deny_read=deny_read)
-    shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else HITS_PER_FILE}"
-    first = grep(
-        root,
-        pattern,
-        path=_rank_paths(counts)[:MAX_FILES_WITH_HITS],
-        options=(*options, shown_of_each),
-        deny_read=deny_read,
-    )
-    hits = {file.path: file.hits for file in first.files}
-    files = (FileMatches(path=path, count=count, hits=hits.get(path, ())) for path, count in counts.items())
-    return SearchResult(files=tuple(files), cut=cut)
 
 
 def _rank_paths(counts: Mapping[str, int]) -> list[str]:

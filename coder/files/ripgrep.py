@@ -5,7 +5,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import selectors
 import shutil
 import subprocess
@@ -36,7 +35,6 @@ MAX_HITS = 20_000
 MAX_FILE_SIZE = "4M"
 EXCLUDED_GLOBS = ("--glob", "!.git", "--glob", "!.venv")
 """Directories that are never searched, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
-COUNT_RECORD = re.compile(rb"([^\0]+)\0(\d+)\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +52,13 @@ class Hit:
 @dataclass(frozen=True, kw_only=True)
 class FileMatches:
     path: str
-    count: int
     hits: tuple[Hit, ...]
-    """The first matching lines and their context, sorted by line."""
+    """The matching lines and their context, sorted by line."""
+
+    @property
+    def count(self) -> int:
+        """Number of matching lines."""
+        return sum(bool(hit.spans) for hit in self.hits)
 
     def first_hits(self, count: int) -> tuple[Hit, ...]:
         return tuple(islice((hit for hit in self.hits if hit.spans), count))
@@ -67,12 +69,10 @@ class SearchResult:
     files: tuple[FileMatches, ...]
     cut: str = ""
     """Why it ended early; empty when it is complete."""
-    full: bool = False
-    """It ended early because the requested number of matches was reached."""
 
     @property
     def count(self) -> int:
-        """Number of matching lines, including those that are not among the hits."""
+        """Number of matching lines."""
         return sum(file.count for file in self.files)
 
     @cached_property
@@ -84,10 +84,10 @@ class SearchResult:
 class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
     """Ripgrepy's options, with a fixed, injection-safe command line and limits."""
 
-    def __init__(self, root: Path, *paths: str) -> None:
+    def __init__(self, root: Path, path: str) -> None:
         super().__init__("", "./", rg_path=ripgrep_path())
         self._root = root
-        self._paths = ["./" if path == "." else f"./{path}" for path in paths]
+        self._path = "./" if path == "." else f"./{path}"
         self.cut = ""
         self.exit_code = 0
         self.error = ""
@@ -99,7 +99,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
         Without a pattern, files are listed.
         """
         query = ["-e", pattern] if pattern is not None else ["--files"]
-        command = [*self.command, *EXCLUDED_GLOBS, *query, "--", *self._paths]
+        command = [*self.command, *EXCLUDED_GLOBS, *query, "--", self._path]
         with self._start(command) as process, selectors.DefaultSelector() as selector:
             assert process.stdout is not None and process.stderr is not None
             selector.register(process.stdout, selectors.EVENT_READ)
@@ -178,12 +178,12 @@ def grep(
     root: Path,
     pattern: str,
     *,
-    path: str | Sequence[str] = ".",
+    path: str = ".",
     options: tuple[str, ...] = (),
     most: int = MAX_HITS,
     deny_read: Sequence[str] = DENY_READ,
 ) -> SearchResult:
-    """Search files below `path` that git does not ignore, or the files it names, for a regular expression.
+    """Search files below `path` that git does not ignore for a regular expression.
 
     `options` are further options of ripgrep, such as `--word-regexp`; pass a model's text only as
     `--glob=TEXT`. The search ends after `most` matches. Files matched by `deny_read` are excluded.
@@ -191,20 +191,18 @@ def grep(
     Raises:
         ToolError: the pattern is not valid.
     """
-    ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
+    ripgrep = SafeRipgrep(root, path)
     ripgrep.json().command.extend(options)
-    hits, is_full = _gather(ripgrep, pattern, most)
+    hits = _gather(ripgrep, pattern, most)
     if not hits and not ripgrep.cut:
         _check(ripgrep)
-    files = (
-        FileMatches(path=path, count=sum(bool(hit.spans) for hit in hits[path]), hits=tuple(hits[path]))
-        for path in sorted(readable_paths([*hits], deny_read))
-    )
-    return SearchResult(files=tuple(files), cut=ripgrep.cut, full=is_full)
+    readable = sorted(readable_paths([*hits], deny_read))
+    files = tuple(FileMatches(path=path, hits=tuple(hits[path])) for path in readable)
+    return SearchResult(files=files, cut=ripgrep.cut)
 
 
-def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[dict[str, list[Hit]], bool]:
-    """Collect the hits of each file, and whether the requested number of matches was reached."""
+def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> dict[str, list[Hit]]:
+    """Collect the hits of each file, until the requested number of matches is reached."""
     hits: dict[str, list[Hit]] = {}
     count, rest = 0, b""
     for chunk in ripgrep.output(pattern):
@@ -214,34 +212,8 @@ def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[dict[str, li
             count += bool(hit.spans)
         if count >= most:
             ripgrep.cut = f"there are more than {most:,} matches"
-            return hits, True
-    return hits, False
-
-
-def count_matches(
-    root: Path,
-    pattern: str,
-    *,
-    path: str = ".",
-    options: tuple[str, ...] = (),
-    deny_read: Sequence[str] = DENY_READ,
-) -> tuple[dict[str, int], str]:
-    """Count the matching lines of each file, and return why the counts are incomplete.
-
-    Faster than `grep` for many matches.
-
-    Raises:
-        ToolError: the pattern is not valid.
-    """
-    ripgrep = SafeRipgrep(root, path)
-    ripgrep.null().with_filename().command.extend(("--count", *options))  # ripgrepy has no method for --count
-    output = b"".join(ripgrep.output(pattern))
-    if not output and not ripgrep.cut:
-        _check(ripgrep)
-    counts = {
-        os.fsdecode(name).removeprefix("./"): int(number) for name, number in COUNT_RECORD.findall(output)
-    }
-    return {name: counts[name] for name in sorted(readable_paths(list(counts), deny_read))}, ripgrep.cut
+            break
+    return hits
 
 
 def _check(ripgrep: SafeRipgrep) -> None:
