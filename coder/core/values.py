@@ -1,6 +1,5 @@
 """Values that cross layers: candidates, hunks, proposals, phases, policies, and the messages of models."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
@@ -65,9 +64,6 @@ class Delivery(Value):
     """Message about the commit, as of `NewCommit`; `unsigned` in older logs."""
 
 
-_NEW_RANGE = re.compile(r"@@ -\S+ \+(\d+)")
-
-
 class HunkComment(Value):
     """A request of the user for one hunk of a review."""
 
@@ -127,21 +123,6 @@ class Hunk(Value):
     body: str
     """From `@@` to the last line; empty where the file changes without a hunk (a rename, a mode, an empty or
     a binary file)."""
-
-
-def first_line(hunk: Hunk) -> int:
-    """Return the number in the new file of a hunk's first line; 0 if it has no lines."""
-    match = _NEW_RANGE.match(hunk.body)
-    return int(match[1]) if match else 0
-
-
-def first_changed_line(hunk: Hunk) -> int:
-    """Return the number in the new file of the first line that a hunk changes; 0 if it has no lines."""
-    if not (start := first_line(hunk)):
-        return 0
-    lines = hunk.body.split("\n")[1:]
-    unchanged = next((place for place, line in enumerate(lines) if line[:1] in ("+", "-")), 0)
-    return start + unchanged
 
 
 class Suspect(Value):

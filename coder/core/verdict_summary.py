@@ -64,11 +64,11 @@ def evidence_rows(
     `coder verify` is given to judge the change again: nothing for uncommitted work.
     """
     if verdict.broken:
-        yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
+        yield Row("broken", f"passed before, fails now: {describe_failing(verdict.broken)}")
     elif verdict.still_red:
         tests = [red for red in verdict.still_red if red.id != ISSUE_EXAMPLE]
         examples = [red.failure.message for red in verdict.still_red if red not in tests and red.failure]
-        lines = [f"still failing: {_describe_failing(tests)}"] if tests else []
+        lines = [f"still failing: {describe_failing(tests)}"] if tests else []
         for number, line in enumerate((*lines, *examples)):
             yield Row("" if number else "red", line)
         yield from (Row("", found.text) for found in verdict.findings if found.rule == "edited-red")
@@ -156,7 +156,7 @@ def markdown_report(verdict: Verdict, *, change: str = "") -> str:
 
 def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
     failing = [*verdict.broken, *verdict.still_red]
-    yield "failing tests", [f"{_describe_failing([result])}" for result in failing]
+    yield "failing tests", [describe_failing([result]) for result in failing]
     yield "tests that were red before and are green now", verdict.targets
     yield "replaced assertions", [replaced.line for replaced in verdict.replaced_assertions]
     yield "notes", verdict.notes
@@ -269,7 +269,8 @@ def _without_repeated_file(names: Iterable[str]) -> Iterator[str]:
         file = own
 
 
-def _describe_failing(results: Sequence[TestResult]) -> str:
+def describe_failing(results: Sequence[TestResult]) -> str:
+    """Return the failing tests, with the failure of the first one."""
     names = condense_tests([result.id for result in results])
     failure = results[0].failure
     if results[0].outcome in ("skipped", "xfailed"):

@@ -20,7 +20,8 @@ from coder.core.notes import (
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.state import active_candidates, component_plan
 from coder.core.text import first_line
-from coder.core.verdict import TestResult, Verdict, VerdictKind
+from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict_summary import describe_failing
 from coder.patching.git_hunks import split_git_diff
 
 SHOWN_PLACES = 4
@@ -99,7 +100,7 @@ def _component_state(component: Component, present: Collection[str], newest: Seq
     if not newest or newest[0].kind is VerdictKind.NOT_TESTED:
         return "not tested"
     reds = [result for result in newest[0].failures if test_file_of(result.id) in component.tests]
-    return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
+    return f"its tests fail: {describe_failing(reds[:1])}" if reds else "its tests pass"
 
 
 def _attempts_section(records: Sequence[events.Record]) -> str:
@@ -109,16 +110,10 @@ def _attempts_section(records: Sequence[events.Record]) -> str:
             continue
         idea = first_line(attempt.idea)[:200] or "A change"
         lines.append(f"{attempt.number}. {idea} ({', '.join(attempt.paths)}): {attempt.verdict.reason}")
-        lines += [f"   - {_describe_failure(result)}" for result in attempt.verdict.failures[:3]]
+        lines += [f"   - {describe_failing([result])}" for result in attempt.verdict.failures[:3]]
     dropped = events.events_of(records, events.CandidateDropped)
     lines += [f"- {event.candidate} went no further: {first_line(event.reason)[:200]}" for event in dropped]
     return "\n".join(["## What was tried", *lines]) if lines else ""
-
-
-def _describe_failure(result: TestResult) -> str:
-    if result.failure is None:
-        return f"{result.id}: {result.outcome}"
-    return f"{result.id}: {result.failure.headline}"
 
 
 def _suspects_section(records: Sequence[events.Record]) -> str:

@@ -8,7 +8,7 @@ from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verifie
 from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
-from coder.core.values import Patch, Value, first_changed_line
+from coder.core.values import Patch, Value
 from coder.core.verdict import MutationReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
@@ -188,7 +188,9 @@ def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[ReviewFindi
     """Return the user's comments as findings at the first changed line of their hunks."""
     hunks = dict(enumerate(split_git_diff(patch.diff)))
     return tuple(
-        ReviewFinding(severity="major", path=hunk.path, line=first_changed_line(hunk), text=comment.text)
+        ReviewFinding(
+            severity="major", path=hunk.path, line=next(changed_line_starts(hunk), 0), text=comment.text
+        )
         for comment in answer.comments
         if (hunk := hunks.get(comment.hunk))
     )

@@ -1,7 +1,7 @@
 """Review of a change by several readers, and targeted repair of what they flag."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from coder.core.errors import LimitReached, ModelError
@@ -13,7 +13,7 @@ from coder.core.text import cut_after_line
 from coder.core.values import REPAIR, REVIEW, Candidate, Hunk, Patch, PhaseName
 from coder.core.verdict import BehaviorExample, Verdict
 from coder.core.verdict_summary import describe_example, summarize_failures
-from coder.patching.git_hunks import split_git_diff
+from coder.patching.git_hunks import parse_hunks, split_git_diff
 from coder.python.source import decode_text, split_lines
 from coder.session.context import CandidateRun, Strategy
 from coder.session.judging import has_deliverable_change, is_judged_good
@@ -198,22 +198,18 @@ def change_excerpts(candidate: Candidate, patch: Patch) -> str:
 
 def _excerpt(candidate: Candidate, hunk: Hunk) -> str:
     file = candidate.worktree / hunk.path
-    new_numbers = tuple(covered_lines(hunk))
-    if not new_numbers or file.is_symlink() or not file.is_file():
+    new = [
+        number
+        for parsed in parse_hunks(hunk.body)
+        for number in range(parsed.target_start, parsed.target_start + parsed.target_length)
+    ]
+    if not new or file.is_symlink() or not file.is_file():
         return f"{hunk.path}: gone, or not to be shown"
     lines = split_lines(decode_text(file.read_bytes()))
-    first, last = max(1, new_numbers[0] - CONTEXT_LINES), min(len(lines), new_numbers[-1] + CONTEXT_LINES)
+    first, last = max(1, new[0] - CONTEXT_LINES), min(len(lines), new[-1] + CONTEXT_LINES)
     return "\n".join(
         [hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))]
     )
-
-
-def covered_lines(hunk: Hunk) -> Iterator[int]:
-    """Yield the numbers of the lines in the changed file that a hunk covers, its context included."""
-    start = hunk.body.partition("+")[2].partition(" ")[0]
-    first, _, count = start.partition(",")
-    if first.isdigit():
-        yield from range(int(first), int(first) + int(count or 1))
 
 
 def repairable_findings(findings: Findings, patch: Patch) -> tuple[ReviewFinding, ...]:

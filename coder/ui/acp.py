@@ -19,10 +19,10 @@ from coder.core.events import Attachment
 from coder.core.plan import format_plan
 from coder.core.state import next_mode
 from coder.core.text import parse_json, sanitize_text
-from coder.core.values import AssistantMessage, Hunk, Image, ToolCall, first_changed_line
+from coder.core.values import AssistantMessage, Hunk, Image, ToolCall
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import summary_text
-from coder.patching.git_hunks import hunk_lines, split_git_diff
+from coder.patching.git_hunks import changed_line_starts, hunk_lines, split_git_diff
 from coder.session.log import EventLog, RunningSession, run_and_follow
 from coder.ui.lines import describe_event, report_body, summarize_arguments, summary_lines
 from coder.ui.tui.commands import (
@@ -169,7 +169,9 @@ class UpdateTranslator:
         if not new:
             return
         places = [
-            schema.ToolCallLocation(path=str(self._root / hunk.path), line=first_changed_line(hunk) or None)
+            schema.ToolCallLocation(
+                path=str(self._root / hunk.path), line=next(changed_line_starts(hunk), None)
+            )
             for hunk in new
         ]
         title = f"change {', '.join(dict.fromkeys(hunk.path for hunk in new))}"
