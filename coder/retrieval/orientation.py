@@ -95,7 +95,9 @@ def issue_overview(
     """
     snapshot = workspace.index.refresh()
     clues = extract_issue_terms(issue)
-    frames = [*_frames(related_failures(clues, failing)), *_example_frames(examples)]
+    raised = filter(None, map(EXAMPLE_PLACE.search, examples))
+    ends = [TracedCall(path=match["path"], line=int(match["line"]), function="") for match in raised]
+    frames = [*_frames(related_failures(clues, failing)), *ends]
     clues = replace(clues, frames=(*frames, *clues.frames))
     located = locate_issue(snapshot, clues)
     views = list(_view_files(workspace, located, clues, min(SOURCE_CHARACTERS, budget_chars)))
@@ -360,12 +362,6 @@ def _frames(related: Sequence[TestResult]) -> list[TracedCall]:
         calls = [TracedCall(path=frame.path, line=frame.line, function=frame.function) for frame in own[-3:]]
         frames = [*calls, *frames]
     return frames
-
-
-def _example_frames(examples: Sequence[str]) -> Iterator[TracedCall]:
-    """Yield the places in which examples of the issue raise an error."""
-    for match in filter(None, map(EXAMPLE_PLACE.search, examples)):
-        yield TracedCall(path=match["path"], line=int(match["line"]), function="")
 
 
 def _layout(workspace: Workspace) -> str:

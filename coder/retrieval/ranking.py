@@ -544,13 +544,10 @@ def _add_paths(
 def _add_specifiers(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
     """Add the modules that the issue's JavaScript imports below a package, such as `shop/plugin/tax`."""
     for specifier in dict.fromkeys(SPECIFIER.findall(clues.text)):
-        paths = [path for path in terrain.paths if f"/{_module(path)}".endswith(f"/{specifier}")]
+        modules = {path: path.rpartition(".")[0].removesuffix("/index") for path in terrain.paths}
+        paths = [path for path, module in modules.items() if f"/{module}".endswith(f"/{specifier}")]
         for path in paths:
             evidence.add(path, "path", 1 / len(paths), reason="imported in the issue")
-
-
-def _module(path: str) -> str:
-    return path.rpartition(".")[0].removesuffix("/index")
 
 
 def _add_tested_files(terrain: Corpus, test: str, share: float, evidence: ReferenceEvidence) -> None:

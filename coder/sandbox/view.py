@@ -309,13 +309,7 @@ def _own_directory(tree: Path) -> Path | None:
 
 def _first_line(file: Path) -> str:
     """Return the first line of a small regular file; empty where there is none."""
-    try:
-        if file.is_symlink() or not file.is_file():
-            return ""
-        with file.open("rb") as opened:
-            return os.fsdecode(opened.readline(4096)).strip()
-    except OSError:
-        return ""
+    return os.fsdecode(read_regular(file, limit_bytes=4096) or b"").partition("\n")[0].strip()
 
 
 def may_contain_keys(config: Path) -> bool:

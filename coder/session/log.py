@@ -23,7 +23,7 @@ from coder.core.errors import UserError
 from coder.core.events import Record, SessionFinished, SessionStarted
 from coder.core.ports import Progress, RunListener, Store
 from coder.core.text import suggest_name
-from coder.core.values import Delivery, EventValue
+from coder.core.values import Delivery
 from coder.files.regular_files import sessions_directory
 from coder.permissions.secrets import Secrets
 
@@ -383,15 +383,10 @@ def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFini
     """
     path = directory / "events.jsonl"
     lines = _read_lines(path)
-    start_event = _find_event(path, lines, SessionStarted)
-    finish_event = _find_event(path, lines[::-1], SessionFinished)
-    assert start_event is None or isinstance(start_event, SessionStarted)
-    assert finish_event is None or isinstance(finish_event, SessionFinished)
-    return start_event, finish_event
+    return _find_event(path, lines, SessionStarted), _find_event(path, lines[::-1], SessionFinished)
 
 
-def _find_event(path: Path, lines: Sequence[str], kind: type[EventValue]) -> EventValue | None:
+def _find_event(path: Path, lines: Sequence[str], kind: type[events.AnyEvent]) -> events.AnyEvent | None:
     marker = f'"type":"{kind.model_fields["type"].default}"'  # not within another event's text
     found = [line for line in lines if marker in line]
-    records = _parse_records(path, found[:1]) if found else iter(())
-    return next((record.event for record in records), None)
+    return events.newest_event([*_parse_records(path, found[:1])], kind)
