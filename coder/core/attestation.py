@@ -88,7 +88,8 @@ def _excluded_tests(records: Sequence[events.Record], started: events.SessionSta
 
 def describe_regression(attested_verdict: Verdict, current_verdict: Verdict) -> str:
     """Describe how a verdict falls short of the attested one; empty where it still holds."""
-    if current_verdict.kind.is_worse_than(attested_verdict.kind):
+    kinds = [*VerdictKind]  # the one that says most comes first
+    if kinds.index(current_verdict.kind) > kinds.index(attested_verdict.kind):
         return f"it was {attested_verdict.label} and is {current_verdict.label} now: {current_verdict.reason}"
     if missing := [target for target in attested_verdict.targets if target not in current_verdict.targets]:
         verb = "does" if len(missing) == 1 else "do"

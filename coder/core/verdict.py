@@ -387,11 +387,6 @@ class VerdictKind(StrEnum):
         """Tell whether the first stage says the same of both: FIXED may become PROVEN when examined."""
         return self is other or (self.shows_fix and other.shows_fix)
 
-    def is_worse_than(self, other: "VerdictKind") -> bool:
-        """Tell whether this kind says less of a change than another: PROVEN says most."""
-        order = [*VerdictKind]
-        return order.index(self) > order.index(other)
-
 
 EXIT_CODES: Mapping[VerdictKind, int] = {
     VerdictKind.PROVEN: 0,

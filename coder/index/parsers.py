@@ -91,7 +91,8 @@ def parse_facts(path: str, text: str) -> FileFacts:
         return FileFacts()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
         return grammar_facts(language, text)
-    return plain_facts(text)
+    code = STRING_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return FileFacts(definitions=plain_definitions(text), uses=identifier_lines(code, frozenset()))
 
 
 @lru_cache(maxsize=32)
@@ -475,12 +476,6 @@ def plain_definitions(text: str) -> tuple[Definition, ...]:
         )
         for (number, match), end in zip(matches, reversed(ends), strict=True)
     )
-
-
-def plain_facts(text: str) -> FileFacts:
-    """Return definitions, and every identifier outside of strings and comments of the C family as a use."""
-    code = STRING_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    return FileFacts(definitions=plain_definitions(text), uses=identifier_lines(code, frozenset()))
 
 
 SyntaxNode: TypeAlias = "Node"

@@ -51,7 +51,8 @@ def rebuild_diff(diff: str, accepted: Collection[int]) -> str:
             if number in accepted:
                 accepted_bodies.append(_shift(hunk.body, -missing_lines))
             else:
-                missing_lines += _growth(hunk.body)
+                parsed = parse_hunks(hunk.body)
+                missing_lines += sum(part.target_length - part.source_length for part in parsed)
         if accepted_bodies:
             parts += [header, *accepted_bodies]
     return "".join(parts)
@@ -114,8 +115,3 @@ def parse_hunks(text: str) -> "tuple[ParsedHunk, ...]":
 def _shift(body: str, lines: int) -> str:
     """Shift a hunk's new start line, because not all hunks before it are applied."""
     return _NEW_START.sub(lambda start: str(int(start[0]) + lines), body, count=1) if lines else body
-
-
-def _growth(body: str) -> int:
-    """Return the number of lines by which a hunk makes its file longer."""
-    return sum(parsed.target_length - parsed.source_length for parsed in parse_hunks(body))

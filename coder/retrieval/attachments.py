@@ -67,7 +67,8 @@ def _attach_path(name: str, root: Path, deny_read: Sequence[str]) -> list[Attach
         return []
     data = read_regular(path, within=root)
     if data is None:
-        _check_size(name, path, root)
+        if is_within(path, root) and path.is_file() and path.stat().st_size > LARGEST_BYTES:
+            raise UserError(f"{name} has more than {LARGEST_BYTES // 1_000_000} MB, so nothing is attached.")
         return []
     if is_read_denied(name, deny_read):
         raise UserError(f"{name} is private (deny_read), so nothing is attached. Write it without the @.")
@@ -82,11 +83,6 @@ def _attach_path(name: str, root: Path, deny_read: Sequence[str]) -> list[Attach
     rest = len(lines) - MOST_LINES
     note = f"\n[{format_count(rest, 'line')} more]" if rest > 0 else ""
     return [Attachment(name=f"{name} ({format_count(len(lines), 'line')})", text=shown + note)]
-
-
-def _check_size(name: str, path: Path, root: Path) -> None:
-    if is_within(path, root) and path.is_file() and path.stat().st_size > LARGEST_BYTES:
-        raise UserError(f"{name} has more than {LARGEST_BYTES // 1_000_000} MB, so nothing is attached.")
 
 
 def _attach_image(name: str, data: bytes, media_type: str) -> Attachment:

@@ -363,6 +363,7 @@ def _pyproject(plan: Plan, packages: Sequence[str], distributions: Sequence[str]
         if "." not in module_of_path(component.path)
     ]
     script = find_entry_point(plan, tree)
+    sentence = re.split(r"(?<=[.!?])\s", " ".join(plan.summary.split()), maxsplit=1)[0]
     lines = [
         "[build-system]",
         'requires = ["setuptools>=77"]',
@@ -371,7 +372,7 @@ def _pyproject(plan: Plan, packages: Sequence[str], distributions: Sequence[str]
         "[project]",
         f"name = {json.dumps(name)}",
         'version = "0.1.0"',
-        f"description = {json.dumps(_first_sentence(plan.summary), ensure_ascii=False)}",
+        f"description = {json.dumps(sentence, ensure_ascii=False)}",
         f'requires-python = ">={sys.version_info.major}.{sys.version_info.minor}"',
         f"dependencies = {json.dumps(sorted(distributions))}",
         "",
@@ -395,10 +396,6 @@ def find_entry_point(plan: Plan, tree: Path) -> str:
         if "main" in (defined_names(read_regular_text(tree / component.path, within=tree)) or ())
     ]
     return modules[-1] if modules else ""
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 async def provide_packages(run: CandidateRun, plan: Plan) -> tuple[str, ...]:
