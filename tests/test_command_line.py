@@ -202,29 +202,6 @@ def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServe
 
 
 @pytest.mark.thorough
-def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> None:
-    (place.repository / "fix.diff").write_text(FIX)
-    proof = place.coder(
-        "verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(tmp_path / "evidence.json")
-    )
-    assert proof.returncode == 0, proof.stdout + proof.stderr
-    assert "PROVEN  1 test went from red to green" in proof.stdout
-    assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
-    elsewhere = place.coder(
-        "verify", "fix.diff", "--trust", "--against", "HEAD", "--issue", "The colours of the page are wrong."
-    )
-    assert (elsewhere.returncode, "nothing ties what went from red to green" in elsewhere.stdout) == (3, True)
-    (place.repository / "clock.py").write_text(FILES["clock.py"].replace("-", "*"))
-    git(place.repository, "commit", "--quiet", "--all", "--message", "clock: minutes are multiplied")
-    head_result = place.coder("verify", "HEAD", "--trust")
-    assert head_result.returncode == 6
-    assert "BROKEN  The change breaks 1 test" in head_result.stdout
-    second = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
-    assert (second.returncode, second.stderr[-len(STILL_PROVEN) :]) == (0, STILL_PROVEN)
-    assert "test_clock.py::ClockTest::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
-
-
-@pytest.mark.thorough
 def test_judges_statement_again_without_foreign_command(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     file = tmp_path / "evidence.json"

@@ -380,11 +380,3 @@ def test_what_decides_between_alternatives(edits: list[dict[CallKey, CallAnswer]
 def test_counts_calls_that_are_answered_otherwise_than_before() -> None:
     edits = [answers(x="1", y="2", z="3"), answers(x="1", y="0", z="0")]
     assert group_by_answers(edits, answers(x="0", y="0", z="0")).changed == (3, 1)
-
-
-def test_alternative_without_answers_is_its_own_class() -> None:
-    found = group_by_answers([answers(x="1"), {}, answers(x="2")])
-    assert found == AnswerClasses(
-        classes=((0,), (1,), (2,)), call="f(x)", answers=("1", "", "2"), says_little=True
-    )
-    assert group_by_answers([answers(x="1"), {}]).classes == ((0,), (1,))

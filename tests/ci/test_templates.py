@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.builders import by_hand, git, plain_environment
+from tests.builders import by_hand, git
 from tests.place import Place
 from tests.walls import walls
 
@@ -212,32 +212,6 @@ def test_shallow_clone_is_named_as_such(tmp_path: Path) -> None:
     judged = pull_request.judge(BASE=pull_request.base, HEAD=pull_request.head)
     assert "shallow clone" in judged.stderr
     assert "fetch-depth: 0" in judged.stderr
-
-
-@pytest.mark.thorough
-def test_packages_of_the_job_run_the_tests(tmp_path: Path) -> None:
-    """A project that pins what coder has newer: coder's own packages must not take their place."""
-    pull_request = PullRequest(tmp_path, "passing")
-    environment = tmp_path / "job"
-    plain_environment(environment)
-    site = next(environment.glob("lib/python*/site-packages"))
-    (site / "pydantic.py").write_text("VERSION = '1.10'\n")
-    (pull_request.repository / "test_pins.py").write_text(
-        "import sys\nfrom unittest import TestCase\n\nimport pydantic\n\nfrom clock import minutes\n\n\n"
-        "class PinsTest(TestCase):\n    def test_version(self):\n"
-        "        minutes('1:1')\n        self.assertEqual(pydantic.VERSION, '1.10')\n"
-    )
-    git(pull_request.repository, "add", "-A")
-    git(pull_request.repository, "commit", "-qm", "a test of the pins")
-    place = pull_request.place.environment
-    place["PATH"] = f"{environment / 'bin'}{os.pathsep}{place['PATH']}"
-    place.pop("VIRTUAL_ENV", None)
-    head = git(pull_request.repository, "rev-parse", "HEAD")
-    judged = pull_request.judge(BASE=pull_request.base, HEAD=head, REQUIRED="passing")
-    assert judged.returncode == 0, judged.stderr
-    evidence = pull_request.read("coder-results/evidence.md")
-    assert f"Interpreter: {environment}/bin/python" in evidence
-    assert pull_request.read("output").startswith("exit-code=0\n"), evidence
 
 
 def test_coder_is_installed_apart_from_the_projects_packages() -> None:

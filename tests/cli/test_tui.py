@@ -108,17 +108,6 @@ def test_leaving_tells_the_outcome_and_how_to_resume(clock: Path, capsys: pytest
     assert lines[-1] == "resume   coder resume 20260101-clock"
 
 
-def test_leaving_offers_to_apply_what_is_on_another_branch(
-    clock: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    git(clock, "checkout", "-q", "-b", "coder/clock")
-    git(clock, "commit", "-q", "--allow-empty", "-m", "fix")
-    log = delivered_log(clock)
-    git(clock, "checkout", "-q", "-")
-    lines = closing_lines(log, clock, capsys)
-    assert any("apply: coder apply" in line for line in lines)
-
-
 def test_leaving_inline_leaves_a_transcript(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = closed_log(*story.LOCATED, story.FINISHED)
     print_closing_lines(log, clock, transcript=[log])

@@ -61,17 +61,6 @@ def test_messages_between_call_and_result_come_after_results() -> None:
     assert candidate_messages(log[:4], "c1") == (HELLO, CALLS, FIRST)
 
 
-def test_fork_shares_earlier_messages() -> None:
-    log = make_records(
-        CandidateForked(candidate="c1"),
-        message_event(HELLO),
-        CandidateForked(candidate="c2", parent="c1", position=2),
-        message_event(UserMessage(text="only one"), "c1"),
-        message_event(UserMessage(text="only two"), "c2"),
-    )
-    assert [message.text for message in candidate_messages(log, "c2")] == ["hello", "only two"]
-
-
 def test_status_holds_the_newest_of_everything() -> None:
     log = make_records(
         PhaseEntered(candidate="c1", phase="locate", attempt=1),

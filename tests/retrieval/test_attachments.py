@@ -1,4 +1,3 @@
-from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -69,22 +68,6 @@ def test_link_out_of_the_repository_attaches_nothing(root: Path) -> None:
 def test_refuses_private_and_binary_files(name: str, reason: str, root: Path) -> None:
     with pytest.raises(UserError, match=reason):
         attach(f"see @{name}", root)
-
-
-@pytest.mark.parametrize(
-    ("content", "media_type"),
-    [
-        (b"\x89PNG\r\n\x1a\n\0rest", "image/png"),
-        (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
-        (b"GIF89arest", "image/gif"),
-        (b"RIFF\x01\0\0\0WEBPrest", "image/webp"),
-    ],
-)
-def test_image_is_attached_by_its_content(content: bytes, media_type: str, root: Path) -> None:
-    (root / "shot.png").write_bytes(content)
-    image = Image(name="shot.png", media_type=media_type, base64=b64encode(content).decode())
-    expected = Attachment(name="shot.png (image, 1 kB)", text="", image=image)
-    assert attach("see @shot.png", root) == (expected,)
 
 
 def test_refuses_large_images_and_files(root: Path) -> None:

@@ -26,14 +26,14 @@ from coder.core.events import (
     Withdraw,
 )
 from coder.core.ports import Progress
-from coder.core.values import Candidate, Cutoff, Delivery, Image, Patch
-from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
+from coder.core.values import Candidate, Delivery, Image, Patch
+from coder.core.verdict import Effect, Finding, RunProblem, TestReport, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import CandidateRun, SessionContext, Strategy
 from coder.session.continuation import read_continuation
 from coder.session.judging import judge_change
-from coder.session.session import LAST_SECONDS, Session
+from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import (
     PROVEN,
@@ -297,44 +297,6 @@ async def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
     session_end = await running
     assert session_end.kind is VerdictKind.PROVEN
     assert session_end.delivery is not None
-
-
-class SlowVerifier(FakeVerifier):
-    """Verifier whose examination ends once the user asks for it."""
-
-    cutoff: Cutoff
-
-    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        cut = threading.Event()
-        with self.cutoff.offer(cut):
-            assert cut.wait(10.0)
-        return verdict.model_copy(update={"is_examined": True})
-
-
-async def test_stop_in_the_examination_ends_it_and_delivers_the_fix(tmp_path: Path) -> None:
-    fixed = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "is_examined": False})
-    verifier = SlowVerifier([fixed])
-    context = kit(tmp_path, [patch(FIX)], verifier=verifier)
-    verifier.cutoff = context.judging.cutoff
-    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-    running = asyncio.ensure_future(session.run())
-    async for record in context.log.follow():
-        if isinstance(record.event, Verified) and record.event.verdict.is_examinable:
-            asyncio.get_running_loop().call_later(0.2, session.send, Stop())
-    session_end = await running
-    assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
-    assert session_end.delivery is not None
-
-
-def test_examination_ends_before_the_time_limit(tmp_path: Path) -> None:
-    fixed = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "is_examined": False})
-    verifier = SlowVerifier([fixed])
-    context = kit(tmp_path, [patch(FIX)], verifier=verifier, budget=Budget(seconds=LAST_SECONDS + 0.5))
-    verifier.cutoff = context.judging.cutoff
-    session_end = run_session(context)
-    assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
-    assert session_end.delivery is not None
-    assert not events(context.log, Warned)
 
 
 class FailingRepository(FakeRepository):

@@ -354,17 +354,6 @@ def test_example_of_issue_becomes_its_test(tmp_path: Path) -> None:
     assert (tmp_path / EXAMPLE.path).read_text() == EXAMPLE.text
 
 
-def test_offers_hold_the_example_as_a_test(tmp_path: Path) -> None:
-    verifier = FakeVerifier(
-        example=EXAMPLE,
-        reproduced=[ReproductionResult(tests=(EXAMPLE.test,))],
-        verdicts=[PROVEN],
-        report=REDS,
-    )
-    (offers,) = notes(run_offline(tmp_path, proposals(2, 3, call="value()"), verifier=verifier), Offers)
-    assert all(f"+++ b/{EXAMPLE.path}" in diff for diff in offers.diffs)
-
-
 def test_red_tests_that_do_not_call_what_the_example_calls_are_left_out(tmp_path: Path) -> None:
     verifier = FakeVerifier(
         example=EXAMPLE, reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=REDS

@@ -1,12 +1,7 @@
 """Changes, refusals and messages of `apply_patch` (matching: tests/patching/test_patching.py)."""
 
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from coder.core.errors import ToolError
-from coder.permissions.secrets import Secrets
 from coder.tools.apply_patch import apply_patch
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
@@ -99,16 +94,3 @@ def test_writes_nothing_outside_worktree(tmp_path: Path) -> None:
             apply_patch, space, diff=f"--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+x\n"
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
-
-
-def test_restores_placeholder_only_in_file_with_its_value(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text('password = "hunter2"\nprice = 1\n')
-    (tmp_path / "other.py").write_text("price = 1\n")
-    space = replace(workspace(tmp_path), secrets=Secrets(key=b"of this session"))
-    masked_line = space.secrets.mask('password = "hunter2"')
-    diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{masked_line}\n+{masked_line}  # of the shop\n price = 1\n"
-    apply_patch.function(space, diff)
-    assert (tmp_path / "shop.py").read_text() == 'password = "hunter2"  # of the shop\nprice = 1\n'
-    with pytest.raises(ToolError, match="does not hold the value"):
-        apply_patch.function(space, f"--- a/other.py\n+++ b/other.py\n@@\n price = 1\n+{masked_line}\n")
-    assert (tmp_path / "other.py").read_text() == "price = 1\n"

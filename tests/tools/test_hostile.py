@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -220,18 +219,3 @@ def test_refuses_text_with_invalid_characters(space: Workspace) -> None:
         assert "is no path" in answer_or_refusal(
             tool, space, path="a\0b", **{key: value for key, value in LOOKS[tool].items() if key != "path"}
         )
-
-
-@pytest.mark.parametrize(
-    "begin",
-    [lambda root: root.mkdir(), lambda root: git(root.parent, "init", "--quiet", str(root))],
-    ids=["no repository", "no commit"],
-)
-def test_reports_empty_tree(tmp_path: Path, begin: Callable[[Path], object]) -> None:
-    begin(tmp_path / "tree")
-    space = workspace(tmp_path / "tree")
-    space.history = GitHistory(git=find_checkout(repo(tmp_path / "other", {})).git, revision="HEAD")
-    assert call_tool(search, space, pattern="") == "No files below the root."
-    assert call_tool(search, space, pattern="needle").startswith("No match for 'needle'. Try a shorter")
-    assert call_refused_tool(read, space, path="plain.py").startswith("plain.py does not exist.")
-    assert call_tool(git_history, space).endswith("Ada: start")

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.core.notes import CheckedClaim
-from coder.strategies.citations import CitationChecker, check_claims, check_text
+from coder.strategies.citations import CitationChecker, check_text
 from coder.workspace.workspace import Workspace
 from tests.tools.fakes import FakeHistory, workspace
 
@@ -75,26 +74,6 @@ def test_cited_lines_share_names_with_statement(
     checker: CitationChecker, statement: str, place: str, result: str
 ) -> None:
     assert checker.check(place, statement) == result
-
-
-def test_claims_without_existing_place_are_dropped(checker: CitationChecker) -> None:
-    claims = (
-        CheckedClaim(text="`transport` is asked", places=("src/client.py:7", "src/client.py:70")),
-        CheckedClaim(text="`cache` is cleared", places=("src/client.py:7",)),
-        CheckedClaim(text="`transport` is asked", places=("src/client.py:700",)),
-        CheckedClaim(text="It is fast", places=()),
-    )
-    kept, dropped = check_claims(checker, claims)
-    assert kept == (
-        CheckedClaim(text="`transport` is asked", places=("src/client.py:7",)),
-        CheckedClaim(
-            text="`cache` is cleared",
-            places=("src/client.py:7",),
-            problem="the cited lines share neither names nor words with it",
-        ),
-    )
-    assert [claim.problem for claim in dropped] == ["no such place", "it cites no place"]
-    assert checker.counts == {"confirmed": 1, "unconfirmed": 1, "missing": 2}
 
 
 def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:

@@ -1,7 +1,6 @@
 """Best of several branches, over strategies that need no model."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 from coder.core.events import (
@@ -15,7 +14,7 @@ from coder.core.events import (
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
 from coder.session.context import CandidateRun, SessionContext, Strategy
-from coder.strategies.tree import APPROACHES, best_of, fork_branches
+from coder.strategies.tree import best_of
 from tests.session.fakes import PROVEN, RED, STILL_RED, ForkingRepository, events, kit
 
 
@@ -93,16 +92,6 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
     told = [event for event in events(context.log, MessageFinished) if "Other attempts" in event.message.text]
     assert {event.candidate for event in told} == {"c2", "c3"}
-
-
-async def test_branches_differ_by_approach(tmp_path: Path) -> None:
-    context = replace(kit(tmp_path), repository=ForkingRepository(root=tmp_path))
-    trunk = context.repository.create_candidate("c1")
-    context.log.append(CandidateForked(candidate="c1"))
-    kits = await fork_branches(context.on(trunk), 3)
-    assert [branch.id for branch in kits] == ["c1", "c2", "c3"]
-    approaches = [event.approach for event in events(context.log, CandidateForked)]
-    assert approaches == ["", *APPROACHES[:2]]
 
 
 def test_keeps_best_candidate_without_proof(tmp_path: Path) -> None:

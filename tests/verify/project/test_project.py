@@ -268,18 +268,6 @@ def test_parses_test_command(case: str) -> None:
     assert parse_command(text, PYTHON) == Command(text=shown, argv=tuple(shlex.split(argv)), runner=runner)
 
 
-def test_recognizes_script_that_starts_runner_of_django(tmp_path: Path) -> None:
-    script = "import django\nparser.add_argument('--parallel')\n"
-    write(tmp_path, {"tests/runtests.py": script, "runtests.py": "import pytest\n"})
-    command = parse_command("python tests/runtests.py", PYTHON, root=tmp_path)
-    assert (command.argv, command.runner) == (
-        ("/venv/bin/python", "tests/runtests.py", "--parallel=1"),
-        "django",
-    )
-    assert parse_command("./manage.py test", PYTHON).argv[:3] == ("/venv/bin/python", "./manage.py", "test")
-    assert parse_command("python runtests.py", PYTHON, root=tmp_path).runner == "other"
-
-
 def test_assignments_become_environment() -> None:
     command = parse_command("A=1 B='x y' pytest", PYTHON)
     assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)

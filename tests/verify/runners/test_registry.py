@@ -113,15 +113,15 @@ def test_unset_variables_are_empty(tmp_path: Path) -> None:
     assert recognized is not None and recognized.environment == {"CI": ""}
 
 
-def test_keeps_wrapper_of_runner(tmp_path: Path) -> None:
-    run = Run(argv=("node", "bin/ssl.js", "mocha", "test/*.js"), tree=tmp_path, place=tmp_path)
-    assert prepare_run(Mocha(), run, ()).argv[4:8] == ("node", "bin/ssl.js", "mocha", "test/*.js")
-
-
-def test_keeps_node_and_its_options_before_a_runner(tmp_path: Path) -> None:
-    argv = ("node", "--expose-gc", "./node_modules/mocha/bin/mocha.js", "test/*.js")
-    run = Run(argv=argv, tree=tmp_path, place=tmp_path)
-    assert prepare_run(Mocha(), run, ()).argv[4:8] == argv
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("node", "bin/ssl.js", "mocha", "test/*.js"),
+        ("node", "--expose-gc", "./node_modules/mocha/bin/mocha.js", "test/*.js"),
+    ],
+)
+def test_keeps_what_starts_a_runner(tmp_path: Path, argv: tuple[str, ...]) -> None:
+    assert prepare_run(Mocha(), Run(argv=argv, tree=tmp_path, place=tmp_path), ()).argv[4:8] == argv
 
 
 @pytest.mark.parametrize(

@@ -1,2 +1,0 @@
-def split_items(text):
-    return text.split(",")

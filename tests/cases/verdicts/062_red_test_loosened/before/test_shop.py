@@ -1,5 +1,0 @@
-from shop import total
-
-
-def test_total():
-    assert total(['tea', 'cake']) == 8
