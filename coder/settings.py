@@ -64,7 +64,7 @@ class Config(Value):
     """Failed verifications before giving up."""
     attempts_per_side: int = Field(default=2, ge=1)
     """Attempts at the code, or at the test, after which the same failure is blamed on the other."""
-    strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
+    strategy: Literal["linear", "plan", "tree", "committee", "auto", "offline"] | None = None
     """Strategy of fixes; None: linear if there is a model, otherwise offline."""
     offline_first: bool = True
     """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
