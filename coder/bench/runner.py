@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -317,7 +318,8 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def sort_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return sorted(outcomes, key=_job_key)
+    names = ("task", "strategy", "model", "seed")
+    return sorted(outcomes, key=lambda outcome: [getattr(outcome.job, name) for name in names])
 
 
 def group_outcomes(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
@@ -468,10 +470,6 @@ def wilson_interval(count: int, of: int) -> tuple[float, float]:
     return (max(0.0, middle - half) if count else 0.0), (min(1.0, middle + half) if count < of else 1.0)
 
 
-def _job_key(outcome: Outcome) -> tuple[str, str, str, int]:
-    return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
-
-
 PREDICTIONS = "predictions.jsonl"
 
 
@@ -483,10 +481,12 @@ def write_predictions(directory: Path, outcomes: Sequence[Outcome]) -> list[Path
     """
     groups: dict[str, dict[str, Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda outcome: outcome.job.seed):
-        groups.setdefault(_model_name(outcome), {}).setdefault(outcome.job.task, outcome)
+        name = f"coder-{outcome.job.strategy}-{outcome.job.model}"
+        groups.setdefault(name, {}).setdefault(outcome.job.task, outcome)
     files = []
     for name, by_instance in sorted(groups.items()):
-        file = directory / (PREDICTIONS if len(groups) == 1 else f"predictions-{_file_part(name)}.jsonl")
+        part = re.sub(r"[^\w.-]", "-", name)
+        file = directory / (PREDICTIONS if len(groups) == 1 else f"predictions-{part}.jsonl")
         lines = (
             json.dumps({"instance_id": instance, "model_name_or_path": name, "model_patch": outcome.diff})
             for instance, outcome in sorted(by_instance.items())
@@ -494,11 +494,3 @@ def write_predictions(directory: Path, outcomes: Sequence[Outcome]) -> list[Path
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         files.append(file)
     return files
-
-
-def _model_name(outcome: Outcome) -> str:
-    return f"coder-{outcome.job.strategy}-{outcome.job.model}"
-
-
-def _file_part(name: str) -> str:
-    return "".join(character if character.isalnum() or character in "-._" else "-" for character in name)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from acp import Agent, run_agent
 
@@ -23,9 +23,6 @@ from coder.session.log import (
 )
 from coder.ui.acp import EditorAgent, StoredConversation
 from coder.wiring.conversations import make_session_id
-
-if TYPE_CHECKING:
-    from asyncio.streams import FlowControlMixin
 
 ANSWER_SECONDS = 0.5
 """Seconds for the answers to what came last before the end of the input."""
@@ -57,12 +54,8 @@ async def _serve(agent: EditorAgent) -> None:
     loop = asyncio.get_running_loop()
     reader = _EditorInput(limit=LONGEST_MESSAGE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
-    transport, protocol = await loop.connect_write_pipe(_flow_control, sink)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sink)
     await run_agent(cast(Agent, agent), asyncio.StreamWriter(transport, protocol, None, loop), reader)
-
-
-def _flow_control() -> "FlowControlMixin":
-    return asyncio.streams.FlowControlMixin()
 
 
 class _EditorInput(asyncio.StreamReader):

@@ -165,9 +165,8 @@ def fetch_issue(issue: ForgeIssue) -> str:
 
 def _first(value: Any, *names: str) -> str:
     """Return the first field of an object that is there, as forges name it; empty without one."""
-    return (
-        next((str(value[name]) for name in names if value.get(name)), "") if isinstance(value, dict) else ""
-    )
+    values = [value.get(name) for name in names] if isinstance(value, dict) else []
+    return str(next(filter(None, values), ""))
 
 
 def open_draft(

@@ -18,7 +18,7 @@ from coder.files.regular_files import state_directory
 from coder.repo.git import find_checkout, find_git, find_root, is_in_use, session_lock
 
 if TYPE_CHECKING:
-    from coder.core.values import Usage, UsageTotals
+    from coder.core.values import Usage
     from coder.session.log import StoredSession
     from coder.wiring.conversations import ConversationPoint
 
@@ -37,7 +37,7 @@ def listing(
     """List this repository's sessions, the newest first."""
     if context.invoked_subcommand is not None:
         return
-    lines = session_lines(None if everywhere else _current_repository())
+    lines = session_lines(None if everywhere else find_root(Path()))
     if lines:
         print(LISTING_HEAD, *lines, sep="\n")
     else:
@@ -76,11 +76,13 @@ def _find_undone(repository: Path, sessions: "Iterable[StoredSession]") -> "froz
 
 def _session_line(session: "StoredSession", *, undone: "frozenset[str]") -> str:
     from coder.session.log import list_conversation
+    from coder.ui.lines import format_money
 
     kind, issue = _describe_outcome(session)
     if session.delivery and session.delivery.commit in undone:
         kind += ", undone"
-    cost = "" if session.finished is None else _format_cost(session.finished.spent)
+    spent = session.finished.spent if session.finished else None
+    cost = format_money(spent) if spent and spent.requests else ""
     name = f"{session.directory.name:<20}  {len(list_conversation(session.directory)):>8}"
     return f"{name}  {kind:<14}  {session.started.model:<24.24}  {cost:>13}  {issue}"
 
@@ -94,22 +96,11 @@ def _describe_outcome(session: "StoredSession") -> tuple[str, str]:
     return kind, sanitize_text(session.started.task.issue.partition("\n")[0][:60])
 
 
-def _format_cost(spent: "UsageTotals") -> str:
-    from coder.ui.lines import format_money
-
-    return format_money(spent) if spent.requests else ""
-
-
-def _current_repository() -> "Path | None":
-    """Return the root of the repository that contains the current directory, if there is one."""
-    return find_root(Path())
-
-
 def _find(id: str) -> Path:
     """Return the directory of a session; `last` is the newest in this repository."""
     from coder.session.log import find_session
 
-    return find_session(id, repository=_current_repository() if id == "last" else None)
+    return find_session(id, repository=find_root(Path()) if id == "last" else None)
 
 
 Grouping = Literal["day", "month", "model"]

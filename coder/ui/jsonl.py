@@ -29,7 +29,7 @@ from typing import Any, TextIO
 
 from coder.core import events
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult
-from coder.core.values import AssistantMessage, ToolCall, UsageTotals
+from coder.core.values import AssistantMessage, Delivery, ToolCall
 from coder.core.verdict_summary import describe_open
 
 
@@ -94,7 +94,7 @@ def _translate_event(event: events.Event) -> dict[str, Any] | None:
         case events.TargetsGreen() | events.TestsEnded() | events.Verified():
             return _judged_object(event)
         case events.BudgetSpent(total=total):
-            return {"event": "spent", **_spent_object(total)}
+            return {"event": "spent", **total.model_dump(mode="json")}
         case events.Warned(text=text):
             return {"event": "warning", "text": text}
         case events.SessionFinished():
@@ -125,25 +125,18 @@ def _judged_object(event: events.TargetsGreen | events.TestsEnded | events.Verif
 
 
 def _finished_object(event: events.SessionFinished) -> dict[str, Any]:
-    delivery = event.delivery
+    delivery = event.delivery or Delivery(diff="")
     return {
         "event": "finished",
         "verdict": event.kind.value if event.kind else None,
         "exit_code": event.exit_code,
         "summary": event.summary,
         "report": event.report,
-        "diff": delivery.diff if delivery else "",
-        "branch": delivery.branch if delivery else "",
-        "commit": delivery.commit if delivery else "",
-        "merged": delivery.merged if delivery else False,
+        **delivery.model_dump(include={"diff", "branch", "commit", "merged"}),
         "attempts": event.attempts,
-        **_spent_object(event.spent),
+        **event.spent.model_dump(mode="json"),
         "seconds": round(event.seconds, 3),
     }
-
-
-def _spent_object(spent: UsageTotals) -> dict[str, Any]:
-    return spent.model_dump(mode="json")
 
 
 def write_failure(message: str, exit_code: int, *, at: datetime) -> None:
