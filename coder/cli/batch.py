@@ -91,9 +91,16 @@ def batch(
 
 
 def _print_summary(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Path) -> int:
-    """Print the counts of verdicts and everything that was not done; return the exit code."""
-    missing = [entry for entry in run.progress.values() if not entry.result]
-    print(_describe_counts(run, rejected))
+    """Print the counts of verdicts and everything that was not done; return the exit code.
+
+    The first line is such as `3 of 7 done: 3 PROVEN; $0.0100`.
+    """
+    entries = [*run.progress.values()]
+    missing = [entry for entry in entries if not entry.result]
+    labels = Counter(entry.result.label for entry in entries if entry.result)
+    counts = ", ".join(f"{count} {label}" for label, count in labels.most_common())
+    done = f"{sum(labels.values())} of {len(entries) + len(rejected)} done{f': {counts}' if counts else ''}"
+    print(f"{done}; {_format_usd(run.spent_usd, unpriced=any(map(_is_unpriced, entries)))}")
     for line in rejected:
         print(f"not done  line {line.line}: {line.reason}")
     for entry in missing:
@@ -104,22 +111,9 @@ def _print_summary(run: "Batch", rejected: "Sequence[RejectedLine]", directory: 
 
 def _format_usd(usd: Decimal, *, unpriced: bool = False) -> str:
     """Format an amount; of work whose price is not known in part, the rest."""
-    return (
-        f"${usd:.4f} and an unknown price"
-        if unpriced and usd
-        else "price unknown"
-        if unpriced
-        else f"${usd:.4f}"
-    )
-
-
-def _describe_counts(run: "Batch", rejected: "Sequence[RejectedLine]") -> str:
-    """Describe what is done with its verdicts and its cost, such as `3 of 7 done: 3 PROVEN; $0.0100`."""
-    entries = [*run.progress.values()]
-    labels = Counter(entry.result.label for entry in entries if entry.result)
-    counts = ", ".join(f"{count} {label}" for label, count in labels.most_common())
-    done = f"{sum(labels.values())} of {len(entries) + len(rejected)} done{f': {counts}' if counts else ''}"
-    return f"{done}; {_format_usd(run.spent_usd, unpriced=any(map(_is_unpriced, entries)))}"
+    if not unpriced:
+        return f"${usd:.4f}"
+    return f"${usd:.4f} and an unknown price" if usd else "price unknown"
 
 
 def _is_unpriced(entry: "IssueProgress") -> bool:
@@ -135,7 +129,8 @@ def _write_table(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Pa
         result = entry.result
         label, why = (result.label, result.summary) if result else ("not done", entry.reason or entry.state)
         seconds, worker = (f"{result.seconds:.1f}", result.worker) if result else ("", entry.worker)
-        rows.append((entry.issue.id, label, seconds, _cost_cell(entry), worker, " ".join(why.split())))
+        cost = "unknown" if _is_unpriced(entry) else f"{entry.spent_usd:.4f}"
+        rows.append((entry.issue.id, label, seconds, cost, worker, " ".join(why.split())))
     rows += [(f"line {line.line}", "not done", "", "", "", line.reason) for line in rejected]
     table = markdown_table(("issue", "verdict", "seconds", "USD", "where", "why"), rows)
     try:
@@ -146,8 +141,14 @@ def _write_table(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Pa
 
 def _report(entry: "IssueProgress") -> None:
     """Print a line on an issue that ends or begins anew."""
-    if entry.state in ("done", "not done") or entry.reason:
-        print(f"{entry.issue.id}: {_describe(entry)}", file=sys.stderr, flush=True)
+    text, result = entry.reason, entry.result
+    if entry.state == "done" and result is not None:
+        cost = _format_usd(entry.spent_usd, unpriced=_is_unpriced(entry))
+        text = f"{result.label}, {result.seconds:.1f} s, {cost}"
+    elif entry.state == "not done":
+        text = f"not done: {entry.reason}"
+    if text:
+        print(f"{entry.issue.id}: {text}", file=sys.stderr, flush=True)
         entry.reason = entry.reason if entry.state == "not done" else ""
 
 
@@ -157,18 +158,3 @@ def _announce(run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -
     print(f"{len(run.progress)} issues{before}, on {place}", file=sys.stderr)
     for line in rejected:
         print(f"line {line.line}: {line.reason}", file=sys.stderr)
-
-
-def _describe(entry: "IssueProgress") -> str:
-    """Describe the end of an issue, or why it has none, in a line."""
-    result = entry.result
-    if entry.state == "done" and result is not None:
-        return (
-            f"{result.label}, {result.seconds:.1f} s, "
-            f"{_format_usd(entry.spent_usd, unpriced=_is_unpriced(entry))}"
-        )
-    return f"not done: {entry.reason}" if entry.state == "not done" else entry.reason
-
-
-def _cost_cell(entry: "IssueProgress") -> str:
-    return "unknown" if _is_unpriced(entry) else f"{entry.spent_usd:.4f}"
