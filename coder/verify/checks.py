@@ -265,7 +265,7 @@ _SCRIPT = (
 _PYTHON = (
     r"^\s*(?:import|from)\s+(?:_pytest|pluggy|ctypes|cffi|_thread|_testcapi|bdb|marshal|imp|coder_\w+)\b",
     r"\b(?:setprofile|settrace|addaudithook)\b|\bsys\.monitoring\b|\bbuiltins\.\w+\s*=(?!=)",
-    r"\b(?:gettempdir|expanduser|getppid|Path\.home)\(|__file__.*\.(?:exists|is_dir|is_file)\(|[\"']/proc/",
+    r"\b(?:gettempdir|getppid|Path\.home)\(|\bexpanduser\(\s*[\"']|[\"'][^\"']*[\"']\)\.expanduser\(|__file__.*\.(?:exists|is_dir|is_file)\(|[\"']/proc/",
 )
 _PYTHON_TESTS = (_PYTHON[0], r"\bbuiltins\.\w+\s*=(?!=)|^\s*def load_tests\b")
 _C = (r"\bprogram_invocation_\w*name\b|\b__progname\b|\bgetprogname\b|/proc/", _ASKS_FOR_PLACE)
@@ -338,11 +338,15 @@ def find_process_words(
 ) -> list[str]:
     """Return where changed files look for the process that tests them, half a sentence each.
 
-    Variables named in `known` are allowed, and what `old` had; an interpreter loads the paths in `loaded`.
+    Variables named in `known` are allowed, and what `old` had, in Python, whose calls are compared, in any of
+    its files; an interpreter loads the paths in `loaded`.
     """
     found: dict[str, None] = {}
     for path, text in new.items():
-        before = {what for _, what in _words_in(path, old.get(path, ""), known, loaded, are_tests)}
+        sources = [each for each in old if each == path or (path.endswith(PYTHON) and each.endswith(PYTHON))]
+        before = {
+            what for each in sources for _, what in _words_in(each, old[each], known, loaded, are_tests)
+        }
         for number, what in _words_in(path, text, known, loaded, are_tests):
             if what not in before:
                 found[f"{path}:{number} looks at what calls or runs it (`{what}`)"] = None

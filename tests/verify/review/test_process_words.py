@@ -32,6 +32,13 @@ def test_accepts_ordinary_code(path: str, line: str) -> None:
     assert find_process_words({}, {path: line}, known=KNOWN, loaded=["loaded.c", "loaded.pyx"]) == []
 
 
+@pytest.mark.parametrize(("other", "count"), [("b.py", 0), ("b.mjs", 1)])
+def test_accepts_words_that_move_between_python_files(other: str, count: int) -> None:
+    line = "import ctypes" if other == "b.py" else "process.exit(0);"
+    moved = find_process_words({other.replace("b", "a"): line, other: ""}, {other: line})
+    assert len(moved) == count
+
+
 def test_accepts_usual_test_helpers() -> None:
     assert find_process_words({}, {"test_a.py": "tempfile.gettempdir()"}, are_tests=True) == []
     assert find_process_words({}, {"test_a.py": "def load_tests(loader, tests, pattern):"}, are_tests=True)
