@@ -217,3 +217,5 @@ def test_judges_statement_again_without_foreign_command(place: Place, tmp_path: 
     statement.write_text(place.coder("log", "evidence", "last", "--in-toto").stdout)
     second = place.coder("verify", "--check", "--evidence", str(statement), "--trust")
     assert (second.returncode, second.stderr[-len(STILL_PROVEN) :]) == (0, STILL_PROVEN)
+    misused = place.coder("verify", "--check", "--evidence", str(statement), "--issue", "x")
+    assert (misused.returncode, "leave out --report" in misused.stderr) == (2, True)

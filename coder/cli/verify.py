@@ -21,6 +21,7 @@ from coder.cli.options import (
     with_options,
 )
 from coder.core.errors import NothingToJudgeError, UserError
+from coder.core.text import sanitize_text
 from coder.repo.git import find_checkout
 
 if TYPE_CHECKING:
@@ -75,40 +76,45 @@ def verify(
     SIGUSR1 while tests beside the fix's own run: judge now, by what has run so far.
 
     Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 6 BROKEN, 7 NOT TESTED, 8 NOT FIXED, 2
-    wrong use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
+    wrong use, 130 interrupted; of --check 0 where the evidence holds, unless --require says otherwise. Under
+    pre-commit, what is committed or pushed is judged.
     """
     from coder.cli.ci_reports import junit_xml, sarif_json
-    from coder.cli.running import check_writable, run_task, write_output
+    from coder.cli.running import run_task, write_output
     from coder.core.attestation import build_attestation
     from coder.core.verdict_summary import markdown_report
 
     options = replace(options, wait=options.wait or bool(os.environ.get("CI")))
     if check:
+        if report or options.against or options.issue:
+            raise UserError(
+                "--check takes issue and base from the evidence and writes nothing: leave out --report, "
+                "--against and --issue."
+            )
         return _judge_again(_read_attestation(evidence, change), options)
-    if evidence is not None:
-        check_writable(evidence, kind="evidence")
-    _check_reports(report or [])
+    outputs = _check_outputs(report or [], evidence)
     if change is None and options.against is None and (change := os.environ.get("PRE_COMMIT_TO_REF") or None):
         pushed_from = os.environ.get("PRE_COMMIT_FROM_REF") or None  # what pre-commit has pushed
         options = replace(options, against=pushed_from)
     try:
         approach, request = _find_change(change, options)
     except NothingToJudgeError as error:
+        _remove_files(outputs)
         if options.require is None:
             raise
         print(error, file=sys.stderr)
         return 0
-    is_short = options.issue and len(options.issue) <= LONGEST_ISSUE
-    words = ([change] if change else []) + (["--issue", options.issue] if is_short else [])
-    handle = run_task(request, options, approach=approach, quiet=True, change=shlex.join(words))
+    _remove_files(outputs)
+    name = _name_in_shell(change, options)
+    handle = run_task(request, options, approach=approach, quiet=True, change=name)
     finish_event = handle.finish_event
     if evidence is not None and (attestation := build_attestation(handle.log.records)):
         text = f"{attestation.model_dump_json(indent=2)}\n"
         write_output(evidence, text, kind="evidence", kept="log evidence last --json")
-    formats = {".md": markdown_report, ".xml": junit_xml, ".sarif": sarif_json}
     for file in report or []:
-        if finish_event.verdict is not None:
-            text = formats[file.suffix](finish_event.verdict)
+        if (verdict := finish_event.verdict) is not None:
+            write = {".xml": junit_xml, ".sarif": sarif_json}.get(file.suffix)
+            text = write(verdict) if write else markdown_report(verdict, change=name)
             write_output(file, text, kind="report", kept="log evidence last")
     return finish_event.exit_code
 
@@ -146,18 +152,36 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
         tree=statement.verdict.tree,
     )
     handle = run_task(request, options, approach=approach, quiet=True)
-    return _compare_verdicts(statement, handle.finish_event)
+    return _compare_verdicts(statement, handle.finish_event, options.require)
 
 
-def _check_reports(files: Sequence[Path]) -> None:
-    """Refuse reports that cannot be written, and remove those of an earlier run."""
+def _name_in_shell(change: str | None, options: Options) -> str:
+    """Return what commands that judge the same change again are given."""
+    is_short = options.issue and len(options.issue) <= LONGEST_ISSUE
+    given = (options.issue if is_short else None, options.against, str(options.repo))
+    named = zip(("--issue", "--against", "--repo"), given, strict=True)
+    words = [change or "", *(word for option in named if option[1] not in (None, ".") for word in option)]
+    return shlex.join(filter(None, words))
+
+
+def _check_outputs(reports: Sequence[Path], evidence: Path | None) -> list[Path]:
+    """Return the files to be written; refuse those that cannot be."""
     from coder.cli.running import check_writable
 
-    for file in files:
+    for file in reports:
         if file.suffix not in REPORT_SUFFIXES:
             raise UserError(f"{file} names no format: end it with {', '.join(REPORT_SUFFIXES)}.")
         check_writable(file, kind="report")
-        file.unlink(missing_ok=True)
+    if evidence is not None:
+        check_writable(evidence, kind="evidence")
+    return [*reports, *([evidence] if evidence else [])]
+
+
+def _remove_files(outputs: Sequence[Path]) -> None:
+    """Remove outputs of an earlier run, so that none is taken for one of this run."""
+    for file in outputs:
+        if file.is_file() and not file.is_symlink():
+            file.unlink()
 
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:
@@ -166,7 +190,7 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
 
     if stored_command is None:
         return None
-    print(f"The evidence names the test command: {stored_command}", file=sys.stderr)
+    print(f"The evidence names the test command: {sanitize_text(stored_command)}", file=sys.stderr)
     if stored_command not in {hint.command for hint in find_hints(find_checkout(repo).root)}:
         raise UserError(
             f"This repository names no test command {stored_command!r}, so it was not run. If it is yours, "
@@ -207,17 +231,17 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
     return statement
 
 
-def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished") -> int:
-    """Report whether a verdict still holds, and return the exit code."""
+def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished", require: str | None) -> int:
+    """Report whether a verdict still holds, and return the exit code: its own where one is required."""
     from coder.core.attestation import describe_regression
 
     if finish_event.verdict is None:
         return finish_event.exit_code
     if changes := describe_regression(statement.verdict, finish_event.verdict):
-        print(f"The evidence no longer holds: {changes}", file=sys.stderr)
+        print(f"The evidence no longer holds: {sanitize_text(changes)}", file=sys.stderr)
         return finish_event.exit_code or VERDICT_DIFFERS
     print(f"The evidence still holds: {statement.verdict.label}.", file=sys.stderr)
-    return 0
+    return finish_event.exit_code if require else 0
 
 
 @with_options("repo", "against", "issue", *MODEL, "test", "wait", *LIMITS, *RUNNING)
@@ -249,7 +273,8 @@ def review(
     handle = run_task(request, options, approach=approach)
     finish_event = handle.finish_event
     if finish_event.verdict and not options.json:
-        print("", *review_lines(handle.log.records, finish_event.verdict), sep="\n")
+        lines = review_lines(handle.log.records, finish_event.verdict)
+        print("", *map(sanitize_text, lines), sep="\n")
     return finish_event.exit_code
 
 

@@ -577,6 +577,7 @@ class Judge:
         known_files = change.test_files
         change.learn_tests(after)
         if change.test_files != known_files or self._finds_users(after):
+            self._again = None  # it ran the targets that were known then
             self._run_targets()
         elif not facts.targets:
             self._check_missing_tests(after)
