@@ -243,7 +243,7 @@ REMEDIES: Mapping[str, str] = {
     "behavior-narrow": "test further inputs that the change is about, then: coder verify",
     "behavior-other": "assert the right result in a test, then: coder verify",
 }
-"""Remedies for findings that cap a verdict, by rule; `of` is the change that was judged."""
+"""Remedies for findings that cap a verdict or leave it open, by rule; `of` is the change that was judged."""
 
 
 def condense_tests(tests: Sequence[str]) -> str:
