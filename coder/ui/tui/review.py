@@ -67,15 +67,21 @@ class HunkChoice(Vertical, can_focus=True):
         comment: str = "",
         droppable: bool = False,
         accepted: bool = True,
+        is_rendered: bool = True,
     ) -> None:
+        """Show a hunk; what is not `is_rendered` takes its height alone, until `show_lines` is called."""
         super().__init__()
         self.hunk = hunk
         self._droppable = droppable
         self.accepted = accepted
         self.comment = comment
         """The user's request for this hunk."""
+        self.is_rendered = is_rendered
 
     def compose(self) -> ComposeResult:
+        if not self.is_rendered:
+            self.styles.height = 1 + self.hunk.body.count("\n")
+            return
         yield Static(self._title, classes="title", markup=False)
         comment = Static(sanitize_text(f"comment: {self.comment}"), classes="comment", markup=False)
         comment.display = bool(self.comment)
@@ -92,6 +98,11 @@ class HunkChoice(Vertical, can_focus=True):
 
     def on_mount(self) -> None:
         self.set_class(not self.accepted, "rejected")
+
+    def show_lines(self) -> None:
+        self.is_rendered = True
+        self.styles.height = "auto"
+        self.refresh(recompose=True)
 
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted
@@ -200,6 +211,10 @@ class ReviewScreen(Dialog[HunkDecisions]):
         self.dismiss(self._decisions)
 
 
+FIRST_HUNKS = 8
+"""Hunks that are rendered at once; the others are when they come into view."""
+
+
 class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
 
@@ -227,6 +242,7 @@ class HunkList(VimScroll, can_focus=False):
                 comment=comment_by_number.get(number, ""),
                 droppable=number in review.droppable,
                 accepted=review.accepted is None or number in review.accepted,
+                is_rendered=number < FIRST_HUNKS,
             )
             for number, hunk in enumerate(split_git_diff(review.diff))
         )
@@ -234,6 +250,29 @@ class HunkList(VimScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         yield from self.choices
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._render_visible_hunks()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._render_visible_hunks)
+
+    def _render_visible_hunks(self) -> None:
+        """Render the hunks that have come into view; smaller than expected, they bring further ones there."""
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
+        hidden = [choice for choice in self.choices if not choice.is_rendered]
+        visible = [
+            choice
+            for choice in hidden
+            if choice.virtual_region.y < bottom and choice.virtual_region.bottom > top
+        ]
+        for choice in visible:
+            choice.show_lines()
+        if visible:
+            self.call_after_refresh(self._render_visible_hunks)
+        if (focused := self.screen.focused) in visible:
+            focused.call_after_refresh(focused.scroll_visible, animate=False)
 
     @property
     def current(self) -> HunkChoice:
