@@ -18,8 +18,9 @@ the linked packages, and write caches beside the links.
 What tests, tracing and search write in that worktree is reverted (`SessionRepository.restore_on_exit`);
 what a command of the model writes is part of the change. A killed session is cleaned up by the next one
 (`repo/repository.py`). Git is started by one class, `repo/git.py`, on a stand-in of the shared git directory
-(`repo/git.py`): its objects and refs, allowlisted configuration, no filters. Of a delivery the commit is made
-first, then its note, then the branch, so that a killed session leaves no branch without evidence; where the
-user's git configuration sets `commit.gpgSign`, delivered commits, copies and reverts are signed, or it is
-said why not (`repo/delivery.py`). On another parent than its own a fix is a copy marked UNVERIFIED.
+(`repo/git.py`): its objects and refs, allowlisted configuration, no filters. A delivery is written to
+`delivery.json` before note and branch are made; where the user's git configuration sets `commit.gpgSign`,
+delivered commits, copies and reverts are signed, or it is said why not (`repo/delivery.py`);
+`wiring/conversations.py` completes it, or reverts it if the log says it failed. On another parent than its
+own a fix is a copy marked UNVERIFIED.
 """

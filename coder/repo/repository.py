@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -22,13 +22,15 @@ from coder.repo import artifacts, worktrees
 from coder.repo.artifacts import InstalledPackages, find_installed_packages
 from coder.repo.checkout import bring_commit, has_delivery
 from coder.repo.delivery import (
+    INTENT_FILE,
     NOTES_REF,
     STEP_TRAILER,
+    PendingDelivery,
     append_trailers,
     create_user_commit,
-    deliver_commit,
     has_change,
     make_commit,
+    read_pending,
     short_session_id,
 )
 from coder.repo.git import (
@@ -167,18 +169,25 @@ def _read_record(record: Path) -> SessionPaths:
     return SessionPaths(session=record.parent.name, state=record.parent, common=Path(common))
 
 
-def recover_abandoned(sessions: Path) -> tuple[str, ...]:
-    """Clean up after every session that left traces and whose process is gone; return their ids."""
-    states = {record.parent for record in sessions.glob(f"*/{RECORD_FILE}*")}
-    return tuple(state.name for state in sorted(states) if _recover_session(state))
+def recover_abandoned(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
+    """Clean up after every session that left traces and whose process is gone; return their ids.
+
+    `settle` completes or undoes a started delivery, as the session's log decides.
+    """
+    states = {record.parent for name in (RECORD_FILE, INTENT_FILE) for record in sessions.glob(f"*/{name}*")}
+    return tuple(state.name for state in sorted(states) if _recover_session(state, settle))
 
 
-def _recover_session(state: Path) -> bool:
+def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bool:
     try:
         with session_lock(state):
             if (state / RECORD_FILE).exists():
                 remove_traces(_read_record(state / RECORD_FILE))
-            for draft in state.glob(f"{RECORD_FILE}.*"):
+            pending = read_pending(state)
+            if pending is not None and pending.common.is_dir():
+                settle(state, pending)
+            (state / INTENT_FILE).unlink(missing_ok=True)
+            for draft in (*state.glob(f"{RECORD_FILE}.*"), *state.glob(f"{INTENT_FILE}.*")):
                 draft.unlink()  # of a process that was killed while it replaced the file
     except (UserError, GitError, OSError, ValueError, KeyError):
         # Still running, just cleaned up by another process, busy, broken, or a truncated record: this must
@@ -459,10 +468,20 @@ class SessionRepository:
             return make_commit(git, tree=tree, parent=parent, message=full_message, signed=signed)
 
         commit = create_user_commit(git, make)
-        delivery = deliver_commit(
-            git, commit.id, session=self.paths.session, slug=slug, evidence=evidence, branch=self.branch
+        pending = PendingDelivery(
+            common=self.paths.common,
+            session=self.paths.session,
+            commit=commit.id,
+            slug=slug,
+            evidence=evidence,
+            branch=self.branch,
         )
-        return delivery.model_copy(update={"remark": commit.remark})
+        pending.record(self.paths.state)
+        try:
+            return pending.complete().model_copy(update={"remark": commit.remark})
+        except GitError:
+            pending.roll_back()
+            raise
 
     def merge(self, delivery: Delivery) -> NewCommit:
         return bring_commit(self.user_checkout.git, delivery.commit)

@@ -8,6 +8,7 @@ event.
 import asyncio
 import hashlib
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -238,6 +239,18 @@ def _parse_records(path: Path, lines: list[str]) -> Iterator[Record]:
             raise UserError(
                 f"Line {number} of {path} cannot be read. The lines before it can: cut the file there."
             ) from None
+
+
+def append_finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
+    """Append the last event to the log of a session that was killed; an incomplete last line is cut off."""
+    records = read_records(directory)
+    with (directory / "events.jsonl").open("r+b") as file:
+        lines = file.readlines()
+        file.truncate(sum(map(len, lines[: len(records) + 1])))
+        file.seek(0, os.SEEK_END)
+        if not lines[len(records)].endswith(b"\n"):
+            file.write(b"\n")
+        file.write(f"{Record(number=len(records) + 1, at=at, event=event).model_dump_json()}\n".encode())
 
 
 class StoredSession(NamedTuple):

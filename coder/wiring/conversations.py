@@ -12,16 +12,18 @@ from typing import NamedTuple
 from coder.core import events
 from coder.core.errors import UserError
 from coder.core.events import Restore
+from coder.core.state import session_status
 from coder.core.values import Delivery, Usage
 from coder.files.regular_files import config_directory, sessions_directory
 from coder.patching.git_hunks import split_git_diff
-from coder.repo.delivery import has_change
+from coder.repo.delivery import PendingDelivery, has_change
 from coder.repo.git import find_checkout, session_lock
 from coder.repo.repository import recover_abandoned
 from coder.session.continuation import Continuation, read_continuation
 from coder.session.log import (
     EventLog,
     SessionStore,
+    append_finish,
     boundary_events,
     find_session,
     list_conversation,
@@ -206,8 +208,35 @@ def _find_applied(sessions: tuple[Path, ...], root: Path) -> tuple[str, ...]:
 
 
 def recover_sessions() -> tuple[str, ...]:
-    """Clean up after all sessions whose process is gone, and return their ids."""
-    return recover_abandoned(sessions_directory())
+    """Clean up after all sessions whose process is gone, settle their deliveries, and return their ids."""
+    return recover_abandoned(sessions_directory(), settle_delivery)
+
+
+def settle_delivery(directory: Path, pending: PendingDelivery) -> None:
+    """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
+    records = read_records(directory)
+    if (finish_event := events.newest_event(records, events.SessionFinished)) is not None:
+        if finish_event.delivery is None:
+            pending.roll_back()
+        return
+    if (verified := events.newest_event(records, events.Verified)) is None:
+        pending.roll_back()
+        return
+    verdict, totals = verified.verdict, session_status(records)
+    event = events.SessionFinished(
+        kind=verdict.kind,
+        summary=(
+            f"{verdict.reason} coder was killed while it delivered this; the delivery was completed "
+            "afterwards."
+        ),
+        verdict=verdict,
+        delivery=pending.complete(),
+        attempts=totals.attempt,
+        spent=totals.spent,
+        seconds=totals.seconds,
+        exit_code=verdict.kind.exit_code,
+    )
+    append_finish(directory, event, at=datetime.now(UTC))
 
 
 class SessionSpending(NamedTuple):

@@ -5,6 +5,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.values import Patch
+from coder.repo.delivery import INTENT_FILE
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_candidate, open_session_repository
@@ -79,7 +80,9 @@ def test_whole_session_touches_nothing_of_user(root: Path, tmp_path: Path) -> No
     assert fingerprint(root) == before
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert not (root / ".git" / "worktrees").exists()
-    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == []
+    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == [
+        tmp_path / "sessions" / "20260101-abc123" / INTENT_FILE
+    ]
 
 
 def test_rolls_back_to_a_checkpoint_and_to_the_base(root: Path) -> None:
