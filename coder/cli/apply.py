@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from coder.cli.options import (
+    AttemptOption,
     RepositoryOption,
     SessionArgument,
     decode_input,
     is_at_terminal,
+    refuse_conflicts,
 )
 from coder.cli.running import confirm_change
 from coder.core.errors import UserError
@@ -39,6 +41,7 @@ def apply(
     what: WhatArgument = "-",
     check: CheckOption = False,
     reverse: ReverseOption = False,
+    attempt: AttemptOption = None,
     candidate: Annotated[
         int | None,
         typer.Option(
@@ -56,14 +59,17 @@ def apply(
     only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED:
     coder verify HEAD judges it there.
     On a terminal a session's fix is shown first.
-    With --candidate it is one of the edits that a search without a model offered.
+    With --attempt it is one of the changes that a session tried and did not deliver, with --candidate one of
+    the edits that a search without a model offered.
     """
-    if candidate is not None:
-        return _apply_offer(repo, "last" if what == "-" else what, candidate, check=check, reverse=reverse)
+    refuse_conflicts({"attempt": attempt, "candidate": candidate})
+    if attempt is not None or candidate is not None:
+        name = "last" if what == "-" else what
+        return _apply_tried(repo, name, attempt, candidate, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")
     if text is None:
-        if is_at_terminal() and not (yes or check or reverse):
+        if is_at_terminal() and sys.stderr.isatty() and not (yes or check or reverse):
             sentence = _apply_reviewed(repo, id)
         else:
             sentence = apply_session(repo, id, check=check, reverse=reverse)
@@ -134,22 +140,29 @@ def _read_stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _apply_offer(repo: Path, name: str, candidate: int, *, check: bool, reverse: bool) -> int:
-    """Bring an edit that a session offered into the files, and say what is known of it."""
+def _apply_tried(
+    repo: Path, name: str, attempt: int | None, candidate: int | None, *, check: bool, reverse: bool
+) -> int:
+    """Bring a change that a session tried or offered into the files, and say what is known of it."""
     from coder.permissions.secrets import PLACEHOLDER
     from coder.session.log import find_session, read_records
-    from coder.session.report import find_offer
+    from coder.session.report import find_attempt, find_offer
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
     root = find_checkout(repo).root
-    directory = find_session(name.removeprefix("session:"), repository=root)
-    diff = find_offer(read_records(directory), candidate)
+    records = list(read_records(find_session(name.removeprefix("session:"), repository=root)))
+    if candidate is not None:
+        diff, known = find_offer(records, candidate), f"Candidate {candidate} passes the tests."
+    else:
+        assert attempt is not None
+        tried = find_attempt(records, attempt)
+        diff, known = tried.diff, f"Attempt {attempt} was {tried.verdict.label}: {tried.verdict.reason}"
     if PLACEHOLDER.search(diff):
         raise UserError("The stored diff holds masked secrets: it cannot be applied.")
     _apply_diff(repo, diff, check=check, reverse=reverse)
     if not (check or reverse):
-        print(f"Candidate {candidate} passes the tests. Judge it: coder verify")
+        print(f"{known} Judge it: coder verify")
     return 0
 
 

@@ -1,6 +1,7 @@
 """`coder log`: list and show stored sessions."""
 
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from coder.cli.options import SessionArgument
+from coder.cli.options import AttemptOption, SessionArgument
 from coder.cli.running import confirm_change
 from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
@@ -215,19 +216,21 @@ def context(id: SessionArgument = "last") -> None:
 
 
 @app.command()
-def diff(id: SessionArgument = "last") -> None:
+def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Print a session's fix, or its best attempt, as a diff."""
     from coder.core.events import FilesChanged, newest_event
     from coder.repo.history import delivered_diff
     from coder.session.log import boundary_events, read_records
-    from coder.session.report import best_attempt
+    from coder.session.report import best_attempt, find_attempt
     from coder.ui.lines import PipedConsole, print_diff
 
     directory = _find(id)
     start_event, finish_event = boundary_events(directory)
     records = read_records(directory)
     delivery = finish_event.delivery if finish_event else None
-    if start_event and delivery:
+    if attempt is not None:
+        delivery, text = None, find_attempt(records, attempt).diff
+    elif start_event and delivery:
         text = delivered_diff(Path(start_event.repository), delivery)
     else:
         best = best_attempt(records)
@@ -235,8 +238,7 @@ def diff(id: SessionArgument = "last") -> None:
         text = best.diff if best else changed.diff if changed else ""
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
-    console = PipedConsole(highlight=False)
-    print_diff(console, sanitize_text(text) if console.is_terminal else text)
+    print_diff(PipedConsole(highlight=False), sanitize_text(text) if sys.stdout.isatty() else text)
 
 
 @app.command()

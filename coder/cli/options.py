@@ -50,6 +50,12 @@ ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests without a sandbox.")
 ]
+AttemptOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="The change of the session's Nth verification, as its report counts them."
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,6 +292,7 @@ CONFLICTS: Sequence[tuple[str, str, tuple[str, ...]]] = (
     ),
     ("plan", "runs a plan", ("plan_only", "strategy")),
     ("plan_only", "shows a plan", ("strategy",)),
+    ("attempt", "applies what was tried", ("candidate",)),
 )
 """Options with their purposes, and those that they cannot be combined with."""
 OWN_STRATEGIES = {"offline": "offline", "plan": "plan", "plan_only": "plan"}
@@ -336,13 +343,11 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 REMOVED_OPTIONS: Mapping[str, str] = {
     "ask --dependency VALUE": "--document gives a file of a package",
-    "apply --attempt VALUE": "coder log diff ID | coder apply - takes the best one",
     "apply --force": "no fix is refused after its verdict",
     "apply --trust": "apply runs no tests",
     "apply --unsafe-no-sandbox": "apply runs no tests",
     "apply --verify": "a fix of another base is applied as UNVERIFIED, and coder verify HEAD judges it",
     "hook --rounds VALUE": "an agent is sent back three times in a turn at most",
-    "log --attempt VALUE": "the best one is shown",
     "log --csv": "the table has the same columns",
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",

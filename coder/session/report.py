@@ -175,6 +175,21 @@ def attempted_changes(records: Sequence[events.Record]) -> tuple[AttemptedChange
     return tuple(attempts)
 
 
+def find_attempt(records: Sequence[events.Record], number: int) -> AttemptedChange:
+    """Return the change of a session's verification by its number.
+
+    Raises:
+        UserError: there were not so many.
+    """
+    attempts = attempted_changes(records)
+    if number > len(attempts):
+        count = f"{len(attempts)} change{'' if len(attempts) == 1 else 's'}"
+        raise UserError(f"The session verified {count}; there is no attempt {number}.")
+    if not attempts[number - 1].diff:
+        raise UserError(f"Attempt {number} changed nothing.")
+    return attempts[number - 1]
+
+
 def find_offer(records: Sequence[events.Record], number: int) -> str:
     """Return the diff of an edit that a session offered, by its number.
 
@@ -256,11 +271,11 @@ def _best_patch_section(records: Sequence[events.Record]) -> str:
     if best is None:
         return ""
     started = events.newest_event(records, events.SessionStarted)
-    command = f"coder log diff {started.session if started else 'last'}"
+    option = f"{started.session if started else 'last'} --attempt {best.number}"
     lines = [f"## The best attempt: {best.number}, {best.verdict.label}, not applied"]
     if best.verdict.is_deliverable:
         lines.append("It breaks no test that passed before, and no test shows that it solves the issue.")
-    lines += [f"Look at it: {command}", f"Apply it: {command} | coder apply -"]
+    lines += [f"Look at it: coder log diff {option}", f"Apply it: coder apply {option}"]
     if best.diff.count("\n") <= MAX_PATCH_LINES:
         lines.append(f"```diff\n{best.diff.rstrip()}\n```")
     return "\n".join(lines)

@@ -330,8 +330,8 @@ def print_result(console: Console, finish_event: SessionFinished) -> None:
 
 def print_diff(console: Console, diff: str) -> None:
     """Print a diff, on a terminal in colours."""
-    if console.is_terminal:
-        console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default"))
+    if console.file.isatty():  # not as FORCE_COLOR says: what is piped or redirected stays a diff
+        console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default", word_wrap=True))
     else:
         print(diff, end="" if diff.endswith("\n") else "\n", file=console.file)  # rich drops tabs
 

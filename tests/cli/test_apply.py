@@ -10,9 +10,9 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.cli.verify import read_diff
-from coder.core.events import NoteMade
+from coder.core.events import FilesChanged, NoteMade, Verified
 from coder.core.notes import Offers
-from coder.core.verdict import TestResult
+from coder.core.verdict import TestResult, Verdict, VerdictKind
 from tests.builders import git, repo, write
 from tests.stored_sessions import store_session
 
@@ -173,6 +173,23 @@ def test_reads_diff_in_its_encoding(coder: Coder, encoding: str) -> None:
     assert Path("src/notes.txt").read_bytes() == "crème\n".encode("latin-1")
 
 
+def test_applies_attempt_of_a_session_by_its_number(coder: Coder, tmp_path: Path) -> None:
+    root = repo(Path(), {})
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
+    changed = FilesChanged(candidate="c1", paths=("src/box.py",), diff=GIT_DIFF)
+    judged = Verified(candidate="c1", attempt=1, verdict=verdict)
+    store_session(root, "20260101-abcd", judged, changed, judged)
+    assert coder("--attempt", "2", "--check").out.endswith("nothing was written.\n")
+    assert box_source() == BOX
+    answer = coder("abcd", "--attempt", "2")
+    assert (answer.code, box_source()) == (0, FIXED)
+    assert answer.out.endswith("Attempt 2 was NOT FIXED: It is still red. Judge it: coder verify\n")
+    assert coder("--attempt", "2", "-R").code == 0
+    assert box_source() == BOX
+    assert "there is no attempt 3" in coder("--attempt", "3").err
+    assert "--verify" in coder("--attempt", "2", "--verify").err
+
+
 def test_applies_candidate_that_a_search_offered(coder: Coder) -> None:
     root = repo(Path(), {})
     offers = Offers(summary="the tests do not decide between 2 edits", diffs=("", GIT_DIFF))
@@ -181,5 +198,6 @@ def test_applies_candidate_that_a_search_offered(coder: Coder) -> None:
     assert (answer.code, box_source()) == (0, FIXED)
     assert answer.out.endswith("Candidate 2 passes the tests. Judge it: coder verify\n")
     assert "there is no candidate 3" in coder("last", "--candidate", "3").err
+    assert "--candidate" in coder("last", "--candidate", "2", "--attempt", "1").err
     store_session(root, "20260102-abcd")
     assert "offered no edits" in coder("last", "--candidate", "1").err

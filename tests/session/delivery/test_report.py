@@ -1,7 +1,12 @@
+from collections.abc import Sequence
+
+import pytest
+
+from coder.core.errors import UserError
 from coder.core.events import Event, FilesChanged, NoteMade, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.session.report import session_report
+from coder.session.report import find_attempt, session_report
 from tests.records import make_records
 
 FRAMES = (
@@ -55,3 +60,38 @@ def test_reports_attempts_suspects_and_last_message() -> None:
 def test_has_no_empty_section_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
     assert report_text(gave_up) == ""
+
+
+BROKEN = NOT_FIXED.model_copy(update={"kind": VerdictKind.BROKEN, "broken": NOT_FIXED.still_red})
+UNTESTED = Verdict(kind=VerdictKind.PASSING, reason="No test went from red to green.")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "best"),
+    [
+        ((BROKEN, NOT_FIXED), 2),
+        ((NOT_FIXED, BROKEN), 1),
+        ((NOT_FIXED, NOT_FIXED), 2),
+        ((UNTESTED, NOT_FIXED, BROKEN), 1),
+    ],
+)
+def test_shows_attempt_with_best_verdict(verdicts: Sequence[Verdict], best: int) -> None:
+    events: list[Event] = []
+    for number, verdict in enumerate(verdicts, 1):
+        events.append(FilesChanged(candidate="c1", paths=("a.py",), diff=f"+change {number}\n"))
+        events.append(Verified(candidate="c1", attempt=number, verdict=verdict))
+    text = report_text(*events)
+    assert f"## The best attempt: {best}, {verdicts[best - 1].label}, not applied\n" in text
+    assert f"Apply it: coder apply last --attempt {best}\n```diff\n+change {best}\n```" in text
+    assert ("breaks no test" in text) is (verdicts[best - 1] is UNTESTED)
+
+
+def test_attempt_is_found_by_its_number() -> None:
+    changed = FilesChanged(candidate="c1", paths=("a.py",), diff="+a\n")
+    verified = Verified(candidate="c1", attempt=1, verdict=BROKEN)
+    records = make_records(verified, changed, verified)
+    assert find_attempt(records, 2).diff == "+a\n"
+    with pytest.raises(UserError, match="verified 2 changes; there is no attempt 3"):
+        find_attempt(records, 3)
+    with pytest.raises(UserError, match="Attempt 1 changed nothing"):
+        find_attempt(records, 1)
