@@ -141,13 +141,14 @@ CASES: dict[str, dict[str, Any]] = {
             "calls": ('read {"path": "clock.py"}',),
         }
     },
-    "question": {"task": ASKED, "instructions": "", "look": "Layout: 2 files"},
+    "question": {"task": ASKED, "instructions": "", "known": (FOUND,), "look": "Layout: 2 files"},
     "sources": {"task": ASKED},
     "research_findings": {"results": (FOUND,)},
     "research_plan": {
         "earlier": Continuation(session="s", question="And before?", answer="Two."),
         "task": ASKED,
         "instructions": "Be kind.",
+        "known": (FOUND,),
         "look": "Layout: 2 files",
     },
     "research": {"task": ASKED, "topic": TOPIC, "gap": "The tests are missing.", "look": "Layout: 2 files"},

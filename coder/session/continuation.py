@@ -55,7 +55,11 @@ class Continuation(Value):
     sources: tuple[Source, ...] = ()
     """Texts beside the repository that its question was allowed."""
     research: Mapping[str, ResearchNote] = Field(default_factory=dict)
-    """Notes of a research without a report yet."""
+
+    def is_unfinished_research(self, question: str) -> bool:
+        """Tell whether it began to research this question, and wrote no report."""
+        has_report = any(isinstance(note, ResearchReport) for note in self.research.values())
+        return bool(self.research) and not has_report and self.question == question
 
 
 def read_continuation(session: str, records: Sequence[events.Record], *, request: str = "") -> Continuation:
@@ -102,13 +106,11 @@ def read_continuation(session: str, records: Sequence[events.Record], *, request
 
 
 def _research_notes(records: Sequence[events.Record]) -> dict[str, ResearchNote]:
-    notes: dict[str, ResearchNote] = {}
-    for made in events.events_of(records, events.NoteMade):
-        if isinstance(made.note, ResearchReport):
-            return {}
-        if isinstance(made.note, ResearchPlan | ResearchResult | Evaluation):
-            notes[made.candidate] = made.note
-    return notes
+    return {
+        made.candidate: made.note
+        for made in events.events_of(records, events.NoteMade)
+        if isinstance(made.note, ResearchPlan | ResearchResult | Evaluation | ResearchReport)
+    }
 
 
 def _unrecorded_patches(records: Sequence[events.Record], candidate: str) -> tuple[str, ...]:

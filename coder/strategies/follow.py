@@ -7,7 +7,7 @@ from typing import Literal
 
 from coder.core.errors import LimitReached, ModelError, PatchError, UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
-from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
+from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, ResearchResult, Sites, WrittenAnswer
 from coder.core.paths import is_bystander, is_test_path, match_test_ids
 from coder.core.state import (
     candidate_messages,
@@ -301,7 +301,21 @@ async def _open_answer(run: CandidateRun) -> str:
     look = (await _look_first(run)).text
     if run.has_conversation:
         return render_prompt("follow_up", task=run.task, earlier=run.continued, look=look)
-    return render_prompt("question", task=run.task, instructions=run.instructions, look=look)
+    return render_prompt(
+        "question",
+        task=run.task,
+        instructions=run.instructions,
+        known=earlier_findings(run),
+        look=look,
+    )
+
+
+def earlier_findings(context: SessionContext) -> tuple[ResearchResult, ...]:
+    """Return the findings of a continued research whose conversation does not hold them."""
+    earlier = context.continued
+    if earlier is None or earlier.messages:
+        return ()
+    return tuple(note for note in earlier.research.values() if isinstance(note, ResearchResult))
 
 
 async def _settle_answer(run: CandidateRun, state: PhaseState) -> Note | None:

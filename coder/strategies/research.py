@@ -12,6 +12,7 @@ from coder.core.notes import (
     Evaluation,
     GiveUp,
     Note,
+    ResearchNote,
     ResearchPlan,
     ResearchReport,
     ResearchResult,
@@ -38,8 +39,8 @@ async def research_question(run: CandidateRun) -> Candidate:
     An interrupted research of the same question that this session continues is not repeated: its notes are
     taken over, with their citations checked again.
     """
-    research = _Research(run)
-    plan = await _plan(run)
+    research = _Research(run, await _known_results(run))
+    plan = await _plan(run, research.known)
     if isinstance(plan, GiveUp):
         run.log.append(NoteMade(candidate=run.candidate.id, phase="plan", note=plan, implied=True))
         return run.candidate
@@ -55,13 +56,16 @@ async def research_question(run: CandidateRun) -> Candidate:
         note = GiveUp(summary="The researchers found nothing that the repository shows.")
         run.log.append(NoteMade(candidate=run.candidate.id, phase="research", note=note, implied=True))
         return run.candidate
+    # A conversation that goes on holds the findings of the session before.
+    is_conversation_kept = run.continued is not None and bool(run.continued.messages)
+    results = research.results if is_conversation_kept else research.all_results
     writer = replace(run, role="synthesizer", system="system_research", tools=SYNTHESIZING_TOOLS)
-    await run_phase(writer, synthesis_phase(research.results, evaluation=research.judgement), 1)
+    await run_phase(writer, synthesis_phase(results, evaluation=research.judgement), 1)
     return run.candidate
 
 
-async def _plan(run: CandidateRun) -> ResearchPlan | GiveUp:
-    note = await _run_reader(run, "plan", planning_phase())
+async def _plan(run: CandidateRun, known: tuple[ResearchResult, ...]) -> ResearchPlan | GiveUp:
+    note = await _run_reader(run, "plan", planning_phase(known))
     if isinstance(note, ResearchPlan | GiveUp):
         return note
     run.log.warn("The planner made no plan: the question is researched as a whole.")
@@ -91,12 +95,18 @@ class _Research:
     """Results so far, and their newest evaluation."""
 
     run: CandidateRun
+    known: tuple[ResearchResult, ...]
+    """Results of an earlier session."""
     results: list[ResearchResult] = field(default_factory=list)
     judgement: str = ""
 
     @property
+    def all_results(self) -> tuple[ResearchResult, ...]:
+        return (*self.known, *self.results)
+
+    @property
     def has_claims(self) -> bool:
-        return any(result.claims for result in self.results)
+        return any(result.claims for result in self.all_results)
 
     async def evaluate(
         self, number: int, outcomes: Sequence[PartOutcome[ResearchPart]]
@@ -128,7 +138,7 @@ class _Research:
 
     async def _find_gaps(self, number: int, unanswered: Sequence[Subtopic]) -> Sequence[ResearchPart]:
         """Ask the evaluator; where it cannot be had, the report is written."""
-        spec = evaluation_phase(unanswered, self.results)
+        spec = evaluation_phase(unanswered, self.all_results)
         try:
             note = await _run_reader(self.run, f"evaluate-{number}", spec)
         except (ModelError, LimitReached) as error:
@@ -155,15 +165,33 @@ async def _run_reader(run: CandidateRun, name: str, spec: PhaseSpec, *, approach
     role, tools = READERS[spec.phase.name]
     approach = approach or spec.phase.name
     run.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
-    begun = run.continued
-    notes = begun.research if begun is not None and begun.question == run.task.issue else {}
-    if (earlier := notes.get(reader.id)) is not None:
+    if (earlier := _interrupted_notes(run).get(reader.id)) is not None:
         if isinstance(earlier, ResearchResult):
             earlier = await check_result(run.on(reader), earlier)
         run.log.append(NoteMade(candidate=reader.id, phase=spec.phase.name, note=earlier, implied=True))
         return earlier
     reading = replace(run, role=role, system="system_research", tools=tools)
     return await run_phase(reading.on(reader), spec, 1)
+
+
+def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:
+    """Return the notes of an unfinished research of the same question that this session continues."""
+    earlier = context.continued
+    if earlier is None or not earlier.is_unfinished_research(context.task.issue):
+        return {}
+    return dict(earlier.research)
+
+
+async def _known_results(run: CandidateRun) -> tuple[ResearchResult, ...]:
+    """Return the findings of the session that this one continues, unless it goes on with that research.
+
+    Their citations are checked again, because the repository may have changed.
+    """
+    earlier = run.continued
+    if earlier is None or earlier.is_unfinished_research(run.task.issue):
+        return ()
+    results = [note for note in earlier.research.values() if isinstance(note, ResearchResult)]
+    return tuple([await check_result(run, result) for result in results])
 
 
 FIRST_LOOK_CHARACTERS = 10_000
@@ -173,20 +201,21 @@ PART_LOOK_CHARACTERS = 7_000
 SHORT_COMMIT = 12
 
 
-def planning_phase() -> PhaseSpec:
-    """Return the phase that splits the question."""
+def planning_phase(known: Sequence[ResearchResult]) -> PhaseSpec:
+    """Return the phase that splits the question; `known` are findings of an earlier session."""
 
     async def opening(run: CandidateRun) -> str:
         return render_prompt(
             "research_plan",
             task=run.task,
             instructions=run.instructions,
+            known=known,
             earlier=run.continued,
             look=await _look(run, run.task.issue, FIRST_LOOK_CHARACTERS),
         )
 
     async def settle(_run: CandidateRun, state: PhaseState) -> Note | str | None:
-        if isinstance(state.note, ResearchPlan) and not state.note.subtopics:
+        if isinstance(state.note, ResearchPlan) and not state.note.subtopics and not known:
             return "A plan needs at least one part of the question: give `subtopics`."
         return state.note
 

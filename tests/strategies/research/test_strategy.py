@@ -15,12 +15,13 @@ from coder.core.events import (
     PhaseEntered,
     ToolFinished,
 )
-from coder.core.notes import ResearchReport, ResearchResult, format_report
+from coder.core.notes import CheckedClaim, ResearchReport, ResearchResult, format_report
 from coder.core.state import active_candidates
 from coder.core.values import Request, Usage
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import Continuation, read_continuation
+from coder.strategies.follow import answer_question
 from coder.strategies.research import research_question
 from tests.session.fakes import events, kit
 
@@ -216,11 +217,17 @@ def test_interrupted_research_goes_on_with_its_notes(tmp_path: Path) -> None:
     assert ("## The definition." in writer, "## The tests." in writer) == (True, True)
 
 
-def test_another_question_hears_of_the_answer_before(tmp_path: Path) -> None:
+def test_another_question_builds_on_known_findings(tmp_path: Path) -> None:
     earlier = Continuation(
         session="earlier",
         question="Something else?",
         answer="It was 0.",
+        research={
+            "c1/research-1/1": ResearchResult(
+                summary="Known already.",
+                claims=(CheckedClaim(text="`VALUE` was 0", places=("a.py:9",)),),
+            )
+        },
     )
     context = run(
         tmp_path,
@@ -228,5 +235,20 @@ def test_another_question_hears_of_the_answer_before(tmp_path: Path) -> None:
         continued=earlier,
     )
     planner = context.model.requests[0].messages[0].text  # type: ignore[attr-defined]
+    assert "# Known from before" in planner
     assert "Something else?" in planner
     assert "It was 0." in planner
+    assert "- dropped by the check of citations: `VALUE` was 0" in planner
+
+
+def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Path) -> None:
+    earlier = Continuation(
+        session="earlier",
+        question=QUESTION,
+        research={"c1/research-1/1": ResearchResult(summary="Known already.")},
+    )
+    context = replace(kit(tmp_path, [ScriptStep(text="It is 1.")], issue="And why?"), continued=earlier)
+    asyncio.run(answer_question(context.on(context.repository.create_candidate("c1"))))
+    (request,) = context.model.requests  # type: ignore[attr-defined]
+    assert "Known already." in request.messages[0].text
+    assert request.system.startswith("You answer questions")
