@@ -175,7 +175,8 @@ class CoderApp(App[None]):
         await asyncio.to_thread(import_module, "coder.ui.tui.completion")
         if not self.conversation.is_attached:  # the user has left already
             return
-        self.conversation.query_one(Prompt).add_earlier(messages)
+        for prompt in self.conversation.query(Prompt):  # none while the screen is taken down
+            prompt.add_earlier(messages)
         await self.conversation.add_completion()
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
