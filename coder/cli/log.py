@@ -278,6 +278,7 @@ KINDS = {
     "overlays": "installed packages",
     "clones": "repositories of batches",
     "hooks": "sessions of other agents",
+    "history": "messages that earlier versions kept beside the sessions",
 }
 """Purpose of each directory of the state, by its name."""
 
