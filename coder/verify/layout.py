@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from configparser import ConfigParser, Error
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -39,6 +39,10 @@ PLUGIN_OF_OPTION = {
     "--doctest-plus": "pytest_doctestplus",
     "--ds": "pytest_django",
     "--html": "pytest_html",
+    **dict.fromkeys(
+        ("--mypy-pyproject-toml-file", "--mypy-ini-file", "--mypy-testing-base", "--mypy-only-local-stub"),
+        "pytest_mypy_plugins",
+    ),
     "--mypy": "pytest_mypy",
     "--numprocesses": "xdist",
     "--random-order": "random_order",
@@ -233,7 +237,7 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
         if name and not name.startswith("no:"):
             needed[name] = None
         plugins = (module for option, module in PLUGIN_OF_OPTION.items() if word.startswith(option))
-        needed |= dict.fromkeys(plugins)
+        needed |= dict.fromkeys(islice(plugins, 1))
     if "asyncio_mode" in options:
         needed["pytest_asyncio"] = None
     return tuple(needed)

@@ -208,7 +208,7 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     if not after.is_cut and total == 1:
         return "the only test that may use the changed code ran, with no new failure"
     skipped = after.outcome_counts.skipped
-    skipping = f" ({skipped} of them skipped)" if skipped else ""
+    skipping = f" ({skipped:,} of them skipped)" if skipped else ""
     if not after.is_cut:
         return f"all {total:,} tests that may use the changed code ran{skipping}, with no new failure"
     share = f"{ran:,} of about {total:,}" if ran < total else f"{ran:,}"

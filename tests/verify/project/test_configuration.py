@@ -58,6 +58,7 @@ def test_pytests_options_are_found_as_pytest_finds_them(
         ({"addopts": "--cov=pkg --cov-report=xml"}, ("pytest_cov",)),
         ({"addopts": "-n auto --dist loadfile"}, ("xdist",)),
         ({"addopts": ["-n4", "-p", "my.plugin", "-p", "no:cacheprovider"]}, ("xdist", "my.plugin")),
+        ({"addopts": "--mypy-ini-file=mypy.ini"}, ("pytest_mypy_plugins",)),
         ({"asyncio_mode": "auto"}, ("pytest_asyncio",)),
         ({"addopts": "--open 'quote"}, ()),
     ],
