@@ -26,6 +26,8 @@ from coder.repo.worktrees import (
 SEARCH_SECONDS = 20.0
 """Searching every diff of a large repository for a word can take minutes."""
 MOST_CHANGED_LINES = 20_000
+SEARCH_FACTOR = 10
+"""Factor by which more commits are searched where some of them only touch private files."""
 SHOW_OPTIONS = ("--no-ext-diff", "--no-textconv", "--date=short")
 LOG_FORMAT = "--format=%h %ad %an: %s"
 
@@ -112,12 +114,24 @@ class GitHistory:
 
         Git lists the files in which each commit does.
         """
-        form = f"--format=%x00{LOG_FORMAT.removeprefix('--format=')}"
-        output = self._log(f"-S{word}", "--name-status", *where, count=count, form=form)
-        records, mark, stop_note = output.partition("\n[stopped after ")
-        commits = [record.strip("\n").split("\n") for record in records.split("\0")[1:]]
-        lines = [head for head, *files in commits if any(map(self._is_readable, files))]
-        return "\n".join([*lines, *([f"{mark.strip()} {stop_note}"] if mark else [])])
+        lines: list[str] = []
+        # A second search is needed only if commits of private files displaced others.
+        for limit in (count, SEARCH_FACTOR * count):
+            output = self._log(
+                f"-S{word}",
+                "--name-status",
+                *where,
+                count=limit,
+                form=f"--format=%x00{LOG_FORMAT.removeprefix('--format=')}",
+            )
+            records, _, stop_note = (
+                output.partition("\n[stopped after ") if "[stopped after " in output else (output, "", "")
+            )
+            commits = [record.strip("\n").split("\n") for record in records.split("\0")[1:]]
+            lines = [head for head, *files in commits if any(self._is_readable(file) for file in files)]
+            if len(lines) == len(commits) or len(commits) < limit:
+                break
+        return "\n".join([*lines[:count], *([f"[stopped after {stop_note}"] if stop_note else [])])
 
     def _is_readable(self, status: str) -> bool:
         """Return whether all paths of a `--name-status` line (both of a renamed file) may be read.

@@ -36,11 +36,10 @@ def describe_symbol(workspace: Workspace, name: str) -> str:
     if not places:
         return ""
     uses = [use for use in snapshot.uses_of_name(bare) if workspace.may_read(use.path)]
-    others = [use for use in find_uses(snapshot, places) if workspace.may_read(use.path)]
     return "\n".join(
         [
             *_definition_lines(symbol, places),
-            *_use_lines(workspace, snapshot, bare, order_uses(others)),
+            *_use_lines(workspace, snapshot, bare, _without_definitions(uses, places)),
             *_text_lines(workspace, bare, places, uses),
         ]
     )
@@ -135,6 +134,18 @@ def _line(place: IndexedPlace) -> Iterator[str]:
     )
     if definition.summary:
         yield f"      {replace_control_characters(definition.summary)}"
+
+
+def _without_definitions(uses: Sequence[NameUse], places: Sequence[IndexedPlace]) -> list[NameUse]:
+    """Return the uses that are not the definitions themselves."""
+    definition_lines = {(place.path, place.definition.line) for place in places if place.definition}
+    filtered = (
+        NameUse(
+            path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in definition_lines)
+        )
+        for use in uses
+    )
+    return order_uses(use for use in filtered if use.lines)
 
 
 def _use_lines(
