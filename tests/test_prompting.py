@@ -178,6 +178,8 @@ CASES: dict[str, dict[str, Any]] = {
                 candidate="c1", signature="KeyError in b.py, g", tests=("u",), cause="logic", attempts=3
             ),
         ),
+        "places": ("a.py:3",),
+        "asked": 1,
         "kept": True,
     },
     "wandering": {"phase": EDIT},

@@ -15,6 +15,7 @@ from coder.core.events import (
     CandidateScored,
     Diagnosed,
     FilesChanged,
+    NoteMade,
     PhaseEntered,
     QuestionAsked,
     Record,
@@ -23,7 +24,7 @@ from coder.core.events import (
     events_of,
     newest_event,
 )
-from coder.core.notes import Done
+from coder.core.notes import Diagnosis, Done
 from coder.core.paths import (
     extract_node_ids,
     find_command_tests,
@@ -628,6 +629,43 @@ def _cause(
     for side in (True, False):
         sides[signature, side] = 0
     return ("logic" if is_test_blamed else "test error"), cause
+
+
+def unaddressed_places(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
+    """Return unaddressed places of the newest diagnosis, and the number of failed verdicts since.
+
+    A place is unaddressed if no change since has touched it.
+    """
+    places: tuple[str, ...] = ()
+    hunks_before: tuple[Hunk, ...] = ()
+    newest_hunks: tuple[Hunk, ...] = ()
+    failures = 0
+    for record in records:
+        match record.event:
+            case NoteMade(note=Diagnosis(places=named_places)) if named_places:
+                places, hunks_before, failures = named_places, newest_hunks, 0
+            case FilesChanged(diff=diff):
+                newest_hunks = split_git_diff(diff)
+            case Verified(verdict=verdict) if not verdict.is_deliverable and places:
+                changed_hunks = set(newest_hunks) ^ set(hunks_before)
+                places = tuple(
+                    place
+                    for place in places
+                    if not any(_is_touched_by(hunk, place) for hunk in changed_hunks)
+                )
+                failures += bool(places)
+    return places, failures
+
+
+def _is_touched_by(hunk: Hunk, place: str) -> bool:
+    """Tell whether a hunk changes this `path`, `path:line` or `path::Name`.
+
+    A name must occur in the hunk.
+    """
+    path, _, name = place.partition("::")
+    if hunk.path != path.partition(":")[0]:
+        return False
+    return name.rpartition(".")[2] in hunk.body
 
 
 async def start_over(run: CandidateRun) -> None:

@@ -58,6 +58,7 @@ from coder.session.judging import (
     refuse_missing_tests,
     requested_tests,
     start_over,
+    unaddressed_places,
     was_asked_for_more,
     write_red_example,
 )
@@ -519,13 +520,18 @@ def _summary(run: CandidateRun) -> str:
 async def _open_diagnose(run: CandidateRun) -> str:
     judgements = candidate_verdicts(*run.own)
     remaining = attempts_left(run)
+    own_records = candidate_records(*run.own)
+    current_diagnoses = newest_diagnoses(run)
+    places, failure_count = unaddressed_places(own_records)
     explanation = summarize_failures(judgements[-1])
     has_kept_source = run.task.mode != "build" and has_source(await run.read_patch())
     return render_prompt(
         "diagnose",
         explanation=explanation,
         left=max(remaining, 1),
-        found=newest_diagnoses(run),
+        found=current_diagnoses,
+        places=places,
+        asked=failure_count,
         kept=has_kept_source,
     )
 

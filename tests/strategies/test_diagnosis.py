@@ -1,8 +1,9 @@
 import pytest
 
-from coder.core.events import Event, FilesChanged, Verified
+from coder.core.events import Event, FilesChanged, NoteMade, Verified
+from coder.core.notes import Diagnosis
 from coder.core.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.session.judging import diagnose_failures
+from coder.session.judging import diagnose_failures, unaddressed_places
 from tests.records import make_records
 
 
@@ -79,3 +80,21 @@ def test_counts_signatures_separately_newest_first() -> None:
         ("ValueError in a.py, other", 1),
         ("ValueError in a.py, work", 2),
     ]
+
+
+def test_counts_suggestion_until_it_is_followed() -> None:
+    suggestion = NoteMade(
+        candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",))
+    )
+    events: list[Event] = [
+        files_changed("a.py", "1"),
+        verified_event(LOGIC),
+        suggestion,
+        files_changed("a.py", "2"),
+        verified_event(LOGIC),
+    ]
+    assert unaddressed_places(make_records(*events)) == (("b.py:3",), 1)
+    events += [files_changed("a.py", "3"), verified_event(LOGIC)]
+    assert unaddressed_places(make_records(*events)) == (("b.py:3",), 2)
+    events += [files_changed("b.py", "4", "a.py"), verified_event(LOGIC)]
+    assert unaddressed_places(make_records(*events))[0] == ()
