@@ -1086,7 +1086,7 @@ def find_missing_packages(
     reds = [result for result in anew if missing_module(result)]
     if not reds or any(result not in reds for result in anew if result.id not in was):
         return (), ()
-    with change.split.read("change") as tree:
+    with change.trees.read(change.tree) as tree:
         packages = needed_packages(reds, tree)
     return packages, tuple(reds) if packages else ()
 

@@ -458,7 +458,7 @@ class PytestRunner:
         recording = Recording()
         with (
             numbered_directory(self._scratch) as place,
-            RecordPipe(place / "report", _take_records(recording, options.get("progress"))) as pipe,
+            RecordPipe(place / "report", recording.add) as pipe,
         ):
             request = {
                 "report": str(pipe.path),
@@ -483,14 +483,15 @@ class PytestRunner:
                 self._sandbox.select_builds(place, tree_digest(tree))
             began = time.monotonic()
             try:
-                execution = self._sandbox.run(
-                    launched.argv,
-                    cwd=tree,
-                    environment=launched.environment,
-                    limits=limits,
-                    private=place,
-                    cut=cut,
-                )
+                with _reporting_progress(recording, options.get("progress")):
+                    execution = self._sandbox.run(
+                        launched.argv,
+                        cwd=tree,
+                        environment=launched.environment,
+                        limits=limits,
+                        private=place,
+                        cut=cut,
+                    )
             except SandboxError as error:
                 text = describe_missing_program(str(error), tree) or " ".join(str(error).split())
                 return TestReport(command=self.command, problem=RunProblem(kind="stopped", text=text))
@@ -674,21 +675,30 @@ def with_label(label: str, progress: Progress | None) -> Progress | None:
     return lambda line: progress(f"{label}: {line}")
 
 
-def _take_records(recording: Recording, progress: Progress | None) -> Callable[[Mapping[str, Any]], None]:
-    """Return what adds records, and reports progress a few times a second."""
-    told = 0.0
+@contextmanager
+def _reporting_progress(recording: Recording, progress: Progress | None) -> Iterator[None]:
+    """Report progress a few times a second while the block runs."""
+    if progress is None:
+        yield
+        return
+    finished = threading.Event()
 
-    def take(record: Mapping[str, Any]) -> None:
-        nonlocal told
-        recording.add(record)
-        if progress is not None and recording.began and time.monotonic() - told > PROGRESS_SECONDS:
-            told = time.monotonic()
-            progress(recording.progress)
+    def report() -> None:
+        last_line = ""
+        while not finished.wait(0.3):
+            if recording.began and (current := recording.progress) != last_line:
+                progress(current)
+                last_line = current
 
-    return take
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
 
 
-PROGRESS_SECONDS = 0.3
 MOST_CORES = 8
 LEAST_TESTS, LEAST_SECONDS = 400, 8.0
 """A run with fewer tests, or one that is known to be shorter, is not worth a second process."""
