@@ -201,6 +201,44 @@ def test_leaves_results_of_other_processes_to_confirmation(try_edits: Outcomes) 
 
 
 @pytest.mark.thorough
+def test_method_with_super_call_updates_existing_objects(try_edits: Outcomes) -> None:
+    shop = """\
+        class Base:
+            def price(self):
+                return 1
+
+        class Dear(Base):
+            def price(self, more=2):
+                return more
+
+            def double(self):
+                return 2 * super().price()
+        """
+    tests = """\
+        import shop
+
+        HELD = shop.Dear()
+
+        def test_price():
+            assert HELD.price() == 3
+
+        def test_double():
+            assert HELD.double() == 4
+        """
+    files = {"shop.py": textwrap.dedent(shop), "tests/test_shop.py": textwrap.dedent(tests)}
+    edits = [
+        ("return more", new)
+        for new in ("return more - super().price()", "return super().price() + more", "return more")
+    ] * 20
+    results = try_edits(files, ["tests/test_shop.py::test_price"], edits)
+    assert [outcome for outcome, _ in results] == ["failed", "passed", "failed"] * 20
+    results = try_edits(
+        files, ["tests/test_shop.py::test_double"], [("super()", "self"), ("2 * super().price()", "4")]
+    )
+    assert [outcome for outcome, _ in results] == ["passed", "passed"]
+
+
+@pytest.mark.thorough
 def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
     tests = (
         "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n"

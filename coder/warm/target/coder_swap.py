@@ -10,7 +10,7 @@ import gc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from coder_watch import REALPATH, RelativePaths  # type: ignore[import-not-found]  # on the import path
@@ -90,6 +90,7 @@ class Swapper:
         if place not in self.before:
             self.before[place] = find_code(compile_function(function, function["old"], path), function)
         replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
+        remade: list[tuple[FunctionType, type, FunctionType]] = []
         for before, after in self.pairs(self.before[place], new):
             live_functions = [
                 function_object
@@ -99,17 +100,16 @@ class Swapper:
             if after is new and not live_functions:
                 raise UnreliableSwap("there is no such function in the process")
             # With as many but different free variables, Python would silently bind them wrongly.
-            if any(live.__code__.co_freevars != after.co_freevars for live in live_functions):
-                raise UnreliableSwap("it uses other variables of what surrounds it")
-            replaced += ((live, live.__code__, after) for live in live_functions)
+            for function_object in live_functions:
+                if function_object.__code__.co_freevars == after.co_freevars:
+                    replaced.append((function_object, function_object.__code__, after))
+                else:
+                    remade.append((function_object, *rebuild_method(function_object, after)))
         for function_object, _, after in replaced:
             function_object.__code__ = after
-
-        def restore() -> None:
-            for function_object, before, _ in replaced:
-                function_object.__code__ = before
-
-        return restore
+        for _, owner, method in remade:
+            setattr(owner, method.__name__, method)
+        return lambda: restore(replaced, remade)
 
     def execute_again(self, path: str, text: str) -> None:
         """Execute a module's new text in its own namespace, and update the holders of its old values.
@@ -171,6 +171,35 @@ accepted.
 def identity_of(value: Any, name: str) -> Any:
     """Return the identity of a module's value; for simple types together with its name."""
     return (id(value), name) if type(value) in VALUE_TYPES else id(value)
+
+
+def restore(
+    replaced: list[tuple[FunctionType, CodeType, CodeType]],
+    remade: list[tuple[FunctionType, type, FunctionType]],
+) -> None:
+    for function, before, _ in replaced:
+        function.__code__ = before
+    for method, owner, _ in remade:
+        setattr(owner, method.__name__, method)
+
+
+def rebuild_method(method: FunctionType, code: CodeType) -> tuple[type, FunctionType]:
+    """Return the class of a method, and a new method for its class.
+
+    `super()` needs a `__class__` cell, which is bound when a function object is made.
+    """
+    owner: Any = sys.modules.get(method.__module__)
+    for name in method.__qualname__.split(".")[:-1]:
+        owner = getattr(owner, name, None)
+    is_own = isinstance(owner, type) and vars(owner).get(method.__name__) is method
+    if not is_own or {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"}:
+        raise UnreliableSwap("it uses other variables of what surrounds it")
+    closure = (CellType(owner),) if code.co_freevars else None
+    new = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, closure)
+    for name in ("__kwdefaults__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+        setattr(new, name, getattr(method, name))
+    vars(new).update(vars(method))
+    return owner, new
 
 
 def key_of(code: CodeType) -> Any:

@@ -62,7 +62,7 @@ class TracePlugin:
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
         paths = RelativePaths(request["tree"], frozenset(request["sources"]))
-        self.tracer = LineTracer(paths)
+        self.tracer = MonitoringTracer(paths) if hasattr(sys, "monitoring") else SettraceTracer(paths)
         self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
         SourceFileLoader.exec_module = self.attribute_lines_to_import(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
@@ -164,8 +164,48 @@ def distance(nodeid: str, first: list[str]) -> tuple[bool, bool, int]:
     return not is_first, path not in files, -common
 
 
-class LineTracer:
-    """Tracer of the lines that run; slow.
+class MonitoringTracer:
+    """Tracer that sees each line once per test, with sys.monitoring (Python 3.12 and later)."""
+
+    def __init__(self, paths: RelativePaths) -> None:
+        self.paths = paths
+        self.lines: dict[str, set[int]] = {}
+        self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
+        self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if self.monitoring.get_tool(number) is None)
+
+    def restart(self) -> None:
+        """Discard the recorded lines."""
+        self.lines = {}
+
+    def go_on(self) -> None:
+        """Start or continue tracing."""
+        self.monitoring.use_tool_id(self.tool, "coder")
+        self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
+        self.monitoring.set_events(self.tool, self.monitoring.events.LINE)
+        self.monitoring.restart_events()
+
+    def line(self, code: CodeType, number: int) -> Any:
+        path = self.paths[code.co_filename]
+        if path:
+            self.lines.setdefault(path, set()).add(number)
+        return self.monitoring.DISABLE
+
+    def turn(self, lines: dict[str, set[int]]) -> Any:
+        """Record into other lines from now on; return the previous state."""
+        state, self.lines = self.lines, lines
+        return state
+
+    def turn_back(self, state: Any) -> None:
+        self.lines = state
+        self.monitoring.restart_events()
+
+    def pause(self) -> None:
+        self.monitoring.set_events(self.tool, 0)
+        self.monitoring.free_tool_id(self.tool)
+
+
+class SettraceTracer:
+    """Tracer with sys.settrace, for every Python; slow.
 
     Code that ran often without a new line is no longer traced in the same test; eventually nothing is.
     """
