@@ -23,6 +23,7 @@ from typing import Any
 
 from coder.sandbox.confinement import (
     AF_NETLINK,
+    CAPABILITY_VERSION,
     LISTENER,
     NETLINK_ROUTE,
     PR_SET_NO_NEW_PRIVS,
@@ -37,7 +38,6 @@ NOTIFICATION = struct.Struct("=QII iI Q 6Q")
 ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 PATH_BYTES = 4096
-CAPABILITY_VERSION = 0x20080522
 RETRY_MS = 20
 """The time between two looks at connections that wait."""
 
@@ -514,7 +514,9 @@ class SocketBroker:
         if end.family == socket.AF_UNIX:
             return self._bind_file(call, end, _socket_path(address, errno.EPERM))
         if end.family == AF_NETLINK:
-            return end.bind(struct.unpack("=4xII", address[:12].ljust(12, b"\0")))
+            if any(address[4:12]):  # an id that is another program's, or groups: listing needs neither
+                raise os_error(errno.EPERM)
+            return end.bind((0, 0))
         host, port = internet_address(end, address, errno.EADDRNOTAVAIL)
         if port and any(self._is_foreign(candidate, port) for candidate in (host, LOOPBACK, LOOPBACK6)):
             raise os_error(errno.EADDRINUSE)
@@ -761,6 +763,8 @@ def _file_address(file: int) -> str:
 IPV4_BYTES, IPV6_BYTES = 16, 24
 """The least lengths of an address."""
 LOOPBACK, LOOPBACK6, ANY6 = b"\x7f\0\0\1", bytes(15) + b"\1", bytes(16)
+FIRST_MULTICAST, FIRST_MULTICAST6 = 224, 0xFF
+"""First bytes from which an address is no single machine's."""
 MAPPED = bytes(10) + b"\xff\xff"
 """The beginning of an IPv4 address in IPv6."""
 TCP_LISTEN = 10
@@ -806,8 +810,11 @@ def loopback_host(end: socket.socket, host: bytes) -> bytes:
     is_old = len(host) == 4
     if host == LOOPBACK6 or (is_old and host[0] == LOOPBACK[0]):
         return host
+    if host[0] >= (FIRST_MULTICAST if is_old else FIRST_MULTICAST6):
+        return b""
     try:
         with socket.socket(socket.AF_INET if is_old else socket.AF_INET6) as trial:
+            trial.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
             trial.bind(python_address(trial, host, 0))  # only this machine's can be bound
     except OSError:
         return b""

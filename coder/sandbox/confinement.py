@@ -23,6 +23,8 @@ SET_MODE_FILTER = 1
 LISTENER = 1 << 3 | 1 << 5
 """SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV: a signal does not restart a call being answered."""
 PR_CAPBSET_DROP = 24
+PR_CAP_AMBIENT, CLEAR_ALL = 47, 4
+CAPABILITY_VERSION = 0x20080522
 PR_SET_NO_NEW_PRIVS = 38
 READ = 0b1101
 """Execute, read a file, read a directory."""
@@ -56,12 +58,24 @@ def confine_process(plan: dict[str, Any] | None) -> int | None:
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(HIGHEST_CAPABILITY) if os.getuid() == 0 and plan.get("read") else ():
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    if plan.get("brokered"):
+        _keep_capabilities_from_command(libc)
     _check_result(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _restrict(libc, plan)
     if program := plan.get("filter"):
         listener = install_filter(libc, program, flags=LISTENER if plan.get("brokered") else 0)
         return listener if plan.get("brokered") else None
     return None
+
+
+def _keep_capabilities_from_command(libc: ctypes.CDLL) -> None:
+    """Let no capability of this process be inherited: with one, a command could change the network."""
+    libc.prctl(PR_CAP_AMBIENT, CLEAR_ALL, 0, 0, 0)
+    header, sets = struct.pack("<Ii", CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
+    _check_result(libc.capget(header, sets), "capget")
+    words = [*struct.unpack("<6I", sets.raw)]
+    words[2] = words[5] = 0  # the inheritable ones
+    _check_result(libc.capset(header, struct.pack("<6I", *words)), "capset")
 
 
 def confine_socket_files(libc: ctypes.CDLL, directories: list[bytes]) -> None:
