@@ -87,7 +87,7 @@ PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 MOST_RERUNS = 20
 """At most so many tests that seem broken are run again."""
-QUICK_TARGETS, LEAST_ENDLESS_SECONDS = 10.0, 10.0
+QUICK_TARGETS = 10.0
 """Targets that take less than so many seconds are run twice in the first stage."""
 NAMES_A_FAILURE = re.compile(
     r"\b(?:not ok \d|[Aa]ssert\w*|[Ee]xpected|FAIL(?:ED|URES?)?\b)|[\u2717\u2718\u2715]"
@@ -296,7 +296,9 @@ class Judge:
             self._run_targets()  # more of the changed files are tests: the base gets them, too
             return
         facts.target_seconds = on_change.seconds
-        on_base = _with_endless_test(on_base, on_change)
+        if missing := _find_endless(on_base, on_change):
+            again = self.runs.run(TARGETS_ON_BASE, "tests", (missing,))  # what had to be built is there now
+            on_base = _with_endless_test(merge_reports(on_base, again), again, missing)
         self._targets = Targets(on_change=on_change, on_base=on_base)
         if self._check_packages(on_change, merge_reports(change.before, on_base)):
             self._classify()
@@ -1091,15 +1093,20 @@ def find_missing_packages(
     return packages, tuple(reds) if packages else ()
 
 
-def _with_endless_test(cut: TestReport, whole: TestReport) -> TestReport:
-    """Return a run that time ended, with a red result of the test that did not end, where it is the only one
-    without a result among those that pass in the `whole` run; a build takes both runs as long.
+def _find_endless(cut: TestReport, whole: TestReport) -> str:
+    """Return the test that a run did not end for, if it alone has no result among those that pass
+    in the `whole` run; empty where the runner itself tells, or several may be it.
     """
-    missing = [test for test in whole.results if test.green and match_result(cut, test.id) is None]
-    seconds = cut.seconds - 2 * whole.seconds
-    if not cut.is_cut or whole.problem or len(missing) != 1 or seconds < LEAST_ENDLESS_SECONDS:
-        return cut
-    text = f"the test did not end within {seconds:.0f} s"
+    missing = [test.id for test in whole.results if test.green and match_result(cut, test.id) is None]
+    is_known = cut.is_cut and cut.indirect and whole.problem is None and len(missing) == 1
+    return missing[0] if is_known else ""
+
+
+def _with_endless_test(report: TestReport, again: TestReport, test: str) -> TestReport:
+    """Return a report with a red result of a test whose own run, after all builds, was cut, too."""
+    if not again.is_cut or match_result(report, test) is not None:
+        return report
+    text = f"the test did not end within {again.seconds:.0f} s"
     failure = Failure(type=NEVER_ENDING, message=text, text=text)
-    red = TestResult(id=missing[0].id, outcome="failed", seconds=seconds, failure=failure)
-    return cut.model_copy(update={"results": (*cut.results, red)})
+    red = TestResult(id=test, outcome="failed", seconds=again.seconds, failure=failure)
+    return report.model_copy(update={"results": (*report.results, red)})
