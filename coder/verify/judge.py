@@ -995,6 +995,9 @@ class Judge:
             if not self._facts.example and not told & {"unsteady-target", "contradicted-test"}:
                 wrong = [found.text for found in self._facts.findings if found.rule == "red-check"]
                 because = f" by what it asserts (red before for another reason: {wrong[0]})" if wrong else ""
+                if self._green_before and not wrong:
+                    others = f", as {len(self._green_before) - 1} more" if self._green_before[1:] else ""
+                    because = f" ({self._green_before[0]}{others})"
                 untied = [] if wrong or self._find_ties is None else self._find_untied()
                 if untied:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"
