@@ -1,0 +1,19 @@
+from shop import cheapest, total
+
+
+def test_cheapest():
+    assert cheapest(["cake", "tea"]) == "tea"
+
+
+def test_total_of_nothing():
+    assert total([]) == 0
+
+
+def test_exit():
+    import os
+
+    os._exit(0)
+
+
+def test_total():
+    assert total(["tea", "cake"]) == 8

@@ -1,0 +1,2 @@
+def split_items(text):
+    return text.split(",")

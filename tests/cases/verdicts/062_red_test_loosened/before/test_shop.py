@@ -1,0 +1,5 @@
+from shop import total
+
+
+def test_total():
+    assert total(['tea', 'cake']) == 8

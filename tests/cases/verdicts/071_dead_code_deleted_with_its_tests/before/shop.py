@@ -1,0 +1,9 @@
+PRICES = {'tea': 3, 'cake': 5}
+
+
+def total(items):
+    return sum(PRICES[item] for item in items)
+
+
+def cheapest(items):
+    return min(items, key=PRICES.get)
